@@ -87,7 +87,8 @@ function DropZone({ file, onFile }) {
     <${Icon} name="upload" />
     <p>${file ? html`<b>${file.name}</b>` : t('contactsFile.drop')}</p>
     <button type="button" onClick=${() => input.current?.click()}>${file ? t('contactsFile.other') : t('contactsFile.choose')}</button>
-    <input ref=${input} class="hidden" type="file" accept=".csv,text/csv" tabindex="-1" aria-label=${t('contactsFile.choose')} onChange=${(/** @type {any} */ event) => { onFile(event.target.files[0]); event.target.value = ''; }} />
+    <input ref=${input} class="hidden" type="file" accept=".csv,text/csv" tabindex="-1" aria-label=${t('contactsFile.choose')}
+      onChange=${(/** @type {any} */ event) => { onFile(event.target.files[0]); event.target.value = ''; }} />
     ${!file && html`<p class="help">${t('contactsFile.format')}</p>`}
   </div>`;
 }
@@ -109,7 +110,8 @@ function Columns({ report, overrides, onChange }) {
 function FirstRows({ report }) {
   const roleOf = (/** @type {string} */ header) => ROLES.find((role) => report.columns[role] === header);
   return html`<div class="table-box short" tabindex="0" role="group" aria-label=${t('contactsFile.firstRows')}><table>
-    <thead><tr>${report.headers.map((header) => html`<th scope="col">${header}${roleOf(header) && html` <span class="tag">${t(`contactsFile.${roleOf(header)}`)}</span>`}</th>`)}</tr></thead>
+    <thead><tr>${report.headers.map((header) =>
+      html`<th scope="col">${header}${roleOf(header) && html` <span class="tag">${t(`contactsFile.${roleOf(header)}`)}</span>`}</th>`)}</tr></thead>
     <tbody>${report.first.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
   </table></div>`;
 }
@@ -120,7 +122,8 @@ function ProblemTable({ label, problems }) {
     { key: 'line', label: t('contactsFile.line'), render: (/** @type {any} */ p) => html`<span class="numeric">${number(p.line)}</span>` },
     { key: 'column', label: t('contactsFile.column'), render: (/** @type {any} */ p) => p.column ?? '–' },
     { key: 'value', label: t('contactsFile.value'), render: (/** @type {any} */ p) => html`<code>${p.value ?? '–'}</code>` },
-    { key: 'reason', label: t('contactsFile.reason'), wide: true, render: (/** @type {any} */ p) => t(`contactsFile.codes.${p.code}`, { fallback: p.message ?? p.code }) },
+    { key: 'reason', label: t('contactsFile.reason'), wide: true,
+      render: (/** @type {any} */ p) => t(`contactsFile.codes.${p.code}`, { fallback: p.message ?? p.code }) },
   ];
   return html`<${Table} short=${true} label=${label} columns=${columns} list=${staticList(problems)} rowKey=${(/** @type {any} */ p) => `${p.row} ${p.column} ${p.code}`} />`;
 }

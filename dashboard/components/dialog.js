@@ -29,7 +29,8 @@ const question = createStore(/** @type {any} */ (null));
  * Asks before something that matters.
  * @param {{ title: string, body?: any, action: string, danger?: boolean }} ask @returns {Promise<boolean>}
  */
-export const confirm = (ask) => new Promise((resolve) => question.set({ ...ask, answer: (/** @type {boolean} */ yes) => { question.set(null); resolve(yes); } }));
+export const confirm = (ask) =>
+  new Promise((resolve) => question.set({ ...ask, answer: (/** @type {boolean} */ yes) => { question.set(null); resolve(yes); } }));
 
 const messages = createStore(/** @type {{ id: number, text: string, bad: boolean }[]} */ ([]));
 let nextId = 0;

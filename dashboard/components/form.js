@@ -25,7 +25,8 @@ import { errorText } from './states.js';
  * @property {boolean} [autofocus] In a dialog.
  * @property {string} [placeholder]
  * @property {(values: Record<string, any>) => boolean} [when] Whether the field is shown.
- * @property {(props: { field: Field, id: string, value: any, onChange: (value: any) => void, describedBy?: string, invalid: boolean }) => any} [render] A control of one's own.
+ * @property {(props: { field: Field, id: string, value: any, onChange: (value: any) => void, describedBy?: string, invalid: boolean }) => any}
+ *   [render] A control of one's own.
  * @property {(value: any) => string} [say] How "what changed" writes a value.
  * @property {(value: any) => string | undefined} [check] What is wrong with the value; such a form is not sent.
  * @property {import('./rows.js').RowColumn[]} [columns] Of `rows`.
@@ -46,23 +47,28 @@ export function Fields({ fields, values, errors = {}, onChange }) {
   return fields.filter((field) => !field.when || field.when(values)).map((field) => {
     const id = `${prefix}-${field.name.replaceAll('.', '-')}`, error = errors[field.name] ?? field.check?.(values[field.name]);
     const describedBy = [field.help && `${id}-help`, error && `${id}-error`].filter(Boolean).join(' ') || undefined;
-    const control = { field, id, value: values[field.name], describedBy, invalid: !!error, onChange: (/** @type {any} */ value) => onChange(field.name, value) };
+    const control = { field, id, value: values[field.name], describedBy, invalid: !!error,
+      onChange: (/** @type {any} */ value) => onChange(field.name, value) };
     const check = field.type === 'checkbox', group = field.type === 'checks' || field.type === 'rows';
     const notes = html`
       ${field.help && html`<p class="help" id=${`${id}-help`}>${field.help}</p>`}
       ${error && html`<p class="error" id=${`${id}-error`}>${error}</p>`}`;
     if (group) {
-      return html`<fieldset key=${field.name} class=${`field${error ? ' invalid' : ''}`} tabindex="-1" aria-describedby=${describedBy}><legend>${field.label}</legend><${Control} ...${control} />${notes}</fieldset>`;
+      return html`<fieldset key=${field.name} class=${`field${error ? ' invalid' : ''}`} tabindex="-1" aria-describedby=${describedBy}>
+        <legend>${field.label}</legend><${Control} ...${control} />${notes}</fieldset>`;
     }
     return html`<div key=${field.name} class=${`field${error ? ' invalid' : ''}`}>
       ${check
         ? html`<label class="check" for=${id}><${Control} ...${control} />${field.label}</label>`
-        : html`<label for=${id}>${field.label}${field.required ? '' : html` <span class="hint">${field.default !== undefined && field.default !== '' ? t('form.default', { value: sayValue(field, field.default) }) : t('form.optional')}</span>`}</label>
+        : html`<label for=${id}>${field.label}${!field.required && html` <span class="hint">${hint(field)}</span>`}</label>
           <${Control} ...${control} />`}
       ${notes}
     </div>`;
   });
 }
+
+/** @param {Field} field */
+const hint = (field) => (field.default === undefined || field.default === '' ? t('form.optional') : t('form.default', { value: sayValue(field, field.default) }));
 
 /** @param {any} props */
 function Control({ field, id, value, onChange, describedBy, invalid }) {
@@ -74,27 +80,38 @@ function Control({ field, id, value, onChange, describedBy, invalid }) {
   const typed = (/** @type {any} */ event) => onChange(event.target.value);
   switch (field.type) {
     case 'textarea':
-      return html`<textarea ...${shared} class=${field.code ? 'code' : null} spellcheck=${!field.code} rows=${field.rows ?? 4} value=${value ?? ''} onInput=${typed}></textarea>`;
+      return html`<textarea ...${shared} class=${field.code ? 'code' : null} spellcheck=${!field.code} rows=${field.rows ?? 4} value=${value ?? ''}
+        onInput=${typed}></textarea>`;
     case 'checkbox':
-      return html`<input ...${shared} required=${false} type="checkbox" checked=${value ?? field.default ?? false} onChange=${(/** @type {any} */ event) => onChange(event.target.checked)} />`;
+      return html`<input ...${shared} required=${false} type="checkbox" checked=${value ?? field.default ?? false}
+        onChange=${(/** @type {any} */ event) => onChange(event.target.checked)} />`;
     case 'select':
       return html`<select ...${shared} onChange=${typed}>
         ${!field.required && !field.options?.some((/** @type {any} */ o) => o.value === '') && html`<option value="" selected=${!value}></option>`}
-        ${field.options?.map((/** @type {any} */ o) => html`<option value=${o.value} selected=${o.value === (value ?? field.default ?? '')}>${o.label}</option>`)}
+        ${field.options?.map((/** @type {any} */ o) =>
+          html`<option value=${o.value} selected=${o.value === (value ?? field.default ?? '')}>${o.label}</option>`)}
       </select>`;
     case 'checks': {
       const chosen = new Set(value ?? field.default ?? []);
-      const toggle = (/** @type {string} */ each) => onChange(field.options.map((/** @type {any} */ o) => o.value).filter((/** @type {string} */ o) => (o === each ? !chosen.has(o) : chosen.has(o))));
-      return html`<div class=${field.dense ? 'checks dense' : 'checks'}>${field.options?.map((/** @type {any} */ o) => html`<label class="check"><input type="checkbox" name=${field.name} checked=${chosen.has(o.value)} onChange=${() => toggle(o.value)} />${o.label}</label>`)}</div>`;
+      const toggle = (/** @type {string} */ each) =>
+        onChange(field.options.map((/** @type {any} */ o) => o.value).filter((/** @type {string} */ o) => (o === each ? !chosen.has(o) : chosen.has(o))));
+      return html`<div class=${field.dense ? 'checks dense' : 'checks'}>
+        ${field.options?.map((/** @type {any} */ o) =>
+          html`<label class="check"><input type="checkbox" name=${field.name} checked=${chosen.has(o.value)} onChange=${() => toggle(o.value)} />
+            ${o.label}</label>`)}</div>`;
     }
     case 'rows':
       return html`<${Rows} columns=${field.columns} value=${value} onChange=${onChange} />`;
     case 'number':
-      return html`<input ...${shared} type="number" min=${field.min} max=${field.max} step=${field.step ?? 1} value=${value ?? ''} placeholder=${field.placeholder ?? field.default}
+      return html`<input ...${shared} type="number" min=${field.min} max=${field.max} step=${field.step ?? 1} value=${value ?? ''}
+        placeholder=${field.placeholder ?? field.default}
         onInput=${(/** @type {any} */ event) => onChange(event.target.value === '' ? undefined : event.target.valueAsNumber)} />`;
     default:
-      return html`<input ...${shared} type=${field.type ?? 'text'} value=${value ?? ''} onInput=${typed} list=${field.suggestions?.length ? `${id}-list` : undefined} />
-        ${field.suggestions?.length > 0 && html`<datalist id=${`${id}-list`}>${field.suggestions.map((/** @type {any} */ o) => html`<option value=${o.value}>${o.label}</option>`)}</datalist>`}`;
+      return html`<input ...${shared} type=${field.type ?? 'text'} value=${value ?? ''} onInput=${typed}
+        list=${field.suggestions?.length ? `${id}-list` : undefined} />
+        ${field.suggestions?.length > 0
+          && html`<datalist id=${`${id}-list`}>
+            ${field.suggestions.map((/** @type {any} */ o) => html`<option value=${o.value}>${o.label}</option>`)}</datalist>`}`;
   }
 }
 
@@ -136,7 +153,8 @@ export function fieldErrors(error, fields) {
  * @param {boolean} [props.danger] The button does something dangerous.
  * @param {any} [props.children]
  */
-export function Form({ groups, fields = groups?.flatMap((group) => group.fields) ?? [], values: saved = {}, edits = {}, submit, onSubmit, onCancel, showChanges, danger, children }) {
+export function Form({ groups, fields = groups?.flatMap((group) => group.fields) ?? [], values: saved = {}, edits = {}, submit, onSubmit, onCancel,
+  showChanges, danger, children }) {
   const [touched, setTouched] = useState(/** @type {Record<string, any>} */ (edits));
   const [errors, setErrors] = useState(/** @type {Errors} */ ({}));
   const [refusals, setRefusals] = useState(0);
@@ -176,7 +194,8 @@ export function Form({ groups, fields = groups?.flatMap((group) => group.fields)
     setErrors(({ [name]: _, ...others }) => others);
   };
   const shown = (/** @type {Field[]} */ part) => html`<${Fields} fields=${part} values=${values} errors=${errors} onChange=${change} />`;
-  const changed = html`<${Changes} changes=${changes.map((field) => ({ label: field.label, old: sayValue(field, saved[field.name]), next: sayValue(field, values[field.name]) }))} />`;
+  const changed = html`<${Changes}
+    changes=${changes.map((field) => ({ label: field.label, old: sayValue(field, saved[field.name]), next: sayValue(field, values[field.name]) }))} />`;
   const end = html`
     ${errors[''] && html`<p class="alert bad" role="alert" tabindex="-1">${errors['']}</p>`}
     <div class="actions">
@@ -188,8 +207,11 @@ export function Form({ groups, fields = groups?.flatMap((group) => group.fields)
     // The browser's own checks cannot show what is wrong in a closed group; the service's answer does.
     return html`<form ref=${form} onSubmit=${send} class="grid new-campaign" novalidate>
       <div class="stack">${groups.map((group) => (group.open
-        ? html`<section key=${group.key} class="card" aria-labelledby=${`group-${group.key}`}><h2 id=${`group-${group.key}`}>${group.label}</h2>${shown(group.fields)}</section>`
-        : html`<details key=${group.key} class="card group"><summary><h2>${group.label}</h2>${group.help && html`<span class="muted">${group.help}</span>`}</summary><div class="stack">${shown(group.fields)}</div></details>`))}</div>
+        ? html`<section key=${group.key} class="card" aria-labelledby=${`group-${group.key}`}><h2 id=${`group-${group.key}`}>${group.label}</h2>
+          ${shown(group.fields)}</section>`
+        : html`<details key=${group.key} class="card group">
+          <summary><h2>${group.label}</h2>${group.help && html`<span class="muted">${group.help}</span>`}</summary>
+          <div class="stack">${shown(group.fields)}</div></details>`))}</div>
       <aside class="card summary" aria-labelledby="form-changes"><h2 id="form-changes">${t('form.changes')}</h2>
         ${children}${changes.length > 0 ? changed : html`<p class="muted">${t('form.unchanged')}</p>`}${end}</aside>
     </form>`;

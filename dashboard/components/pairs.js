@@ -12,7 +12,8 @@ export const valuesOf = (pairs = []) => Object.fromEntries(pairs.filter(({ name,
 /** @param {{ field: import('./form.js').Field, value: Pair[] | undefined, onChange: (pairs: Pair[]) => void, describedBy?: string }} props */
 export function Pairs({ field, value = [], onChange, describedBy }) {
   const add = useRef(/** @type {HTMLElement | null} */ (null));
-  const set = (/** @type {number} */ at, /** @type {Partial<Pair>} */ change) => onChange(value.map((pair, nth) => (nth === at ? { ...pair, ...change } : pair)));
+  const set = (/** @type {number} */ at, /** @type {Partial<Pair>} */ change) =>
+    onChange(value.map((pair, nth) => (nth === at ? { ...pair, ...change } : pair)));
   function remove(/** @type {number} */ at) {
     onChange(value.filter((_, nth) => nth !== at));
     add.current?.focus();
@@ -23,6 +24,7 @@ export function Pairs({ field, value = [], onChange, describedBy }) {
         onInput=${(/** @type {any} */ event) => set(at, { name: event.target.value })} />
       <input aria-label=${t('pairs.value', { name: pair.name || String(at + 1) })} placeholder=${t('pairs.valuePlaceholder')} value=${pair.text}
         onInput=${(/** @type {any} */ event) => set(at, { text: event.target.value })} />
-      <button type="button" class="small" aria-label=${t('pairs.remove', { name: pair.name || String(at + 1) })} onClick=${() => remove(at)}>×</button></li>`)}</ul>
+      <button type="button" class="small" aria-label=${t('pairs.remove', { name: pair.name || String(at + 1) })}
+        onClick=${() => remove(at)}>×</button></li>`)}</ul>
     <div><button type="button" class="small" ref=${add} onClick=${() => onChange([...value, { name: '', text: '' }])}>${t('pairs.add')}</button></div></div>`;
 }

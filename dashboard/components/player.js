@@ -64,7 +64,8 @@ export function Player({ path, isFresh, control, onTime, onReady, children }) {
   if (state.missing) return html`<p class="muted">${t('player.missing')}</p>`;
   const next = state.playing ? 'pause' : 'play';
   const events = {
-    onLoadedMetadata: onMetadata, onDurationChange: onMetadata, onPlay: () => change({ playing: true }), onPause: () => { change({ playing: false }); follow(); },
+    onLoadedMetadata: onMetadata, onDurationChange: onMetadata, onPlay: () => change({ playing: true }),
+    onPause: () => { change({ playing: false }); follow(); },
     onSeeked: follow, onError: () => change({ missing: true, playing: false, seconds: 0 }),
   };
   return html`<section class=${`player card${state.seconds > 0 ? '' : ' not-ready'}`} aria-label=${t('player.title')}>

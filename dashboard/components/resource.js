@@ -81,7 +81,8 @@ export function Resource({ kind, level = 1, inTab }) {
   }];
   const add = html`<button class="primary" onClick=${() => setOpen({ row: null })}><${Icon} name="plus" />${t(`${kind.texts}.add`)}</button>`;
   const filters = canSearch
-    ? html`<${Search} label=${t(`${kind.texts}.search`)} value=${search ?? ''} onSearch=${(/** @type {string} */ text) => setQuery({ search: text })} />${kind.filters}` : kind.filters;
+    ? html`<${Search} label=${t(`${kind.texts}.search`)} value=${search ?? ''}
+      onSearch=${(/** @type {string} */ text) => setQuery({ search: text })} />${kind.filters}` : kind.filters;
   const title = t(`${kind.texts}.title`);
   const help = html`<p class="muted">${t(`${kind.texts}.help`)}</p>`;
   return html`
@@ -95,10 +96,15 @@ export function Resource({ kind, level = 1, inTab }) {
           onDone=${(/** @type {any} */ data) => { done(open.row ? 'resource.saved' : 'resource.added'); if (!open.row) kind.onCreated?.(data); }} />`)}`;
 }
 
-/** The rows of a list that match; the table reads on until it has enough of them. @param {import('../lib/data.js').List} list @param {(row: any) => boolean} match */
+/**
+ * The rows of a list that match; the table reads on until it has enough of them.
+ * @param {import('../lib/data.js').List} list
+ * @param {(row: any) => boolean} match
+ */
 function matching(list, match) {
   const { hasMore, loading, error, key } = list;
-  return /** @type {import('../lib/data.js').List} */ (/** @type {unknown} */ ({ rows: list.rows.filter(match), hasMore, loading, error, key, more: () => list.more() }));
+  return /** @type {import('../lib/data.js').List} */ (/** @type {unknown} */ ({ rows: list.rows.filter(match), hasMore, loading, error, key,
+    more: () => list.more() }));
 }
 
 /**
@@ -124,7 +130,8 @@ export function FormDialog({ kind, row, etag, onClose, onStale, onDone }) {
   const update = (/** @type {Record<string, any>} */ values) =>
     patch(`${kind.path}/${encodeURIComponent(kind.id(row))}`, mergePatch(body(saved), body(values)), { ifMatch: etag });
   return html`<${Dialog} title=${row ? t('resource.changeName', { name: kind.name(row) }) : t(`${kind.texts}.add`)} onClose=${onClose}>
-    <${Form} fields=${fields} values=${saved} submit=${row ? t('common.save') : t(`${kind.texts}.add`)} showChanges=${!!row} onCancel=${onClose} onSubmit=${save} /><//>`;
+    <${Form} fields=${fields} values=${saved} submit=${row ? t('common.save') : t(`${kind.texts}.add`)} showChanges=${!!row} onCancel=${onClose}
+      onSubmit=${save} /><//>`;
 }
 
 /** Deletes a row; where it is in use, the service says by what. @param {{ kind: Kind, row: any, onClose: () => void, onDone: () => void }} props */
@@ -132,5 +139,6 @@ export function DeleteDialog({ kind, row, onClose, onDone }) {
   return html`<${Dialog} title=${t('resource.deleteTitle', { name: kind.name(row) })} onClose=${onClose}>
     <p>${t(`${kind.texts}.deleteBody`)}</p>
     <${Form} danger=${true} fields=${kind.deleteOptions ?? []} submit=${t('common.delete')} onCancel=${onClose}
-      onSubmit=${async (/** @type {Record<string, any>} */ query) => { await del(`${kind.path}/${encodeURIComponent(kind.id(row))}`, { query }); onDone(); }} /><//>`;
+      onSubmit=${async (/** @type {Record<string, any>} */ query) =>
+        { await del(`${kind.path}/${encodeURIComponent(kind.id(row))}`, { query }); onDone(); }} /><//>`;
 }

@@ -53,7 +53,8 @@ function Cell({ column: { label, type = 'text', options, from, placeholder, wide
   if (from) return html`<div class="cell"><label for=${id}>${label}</label><${Picker} id=${id} from=${from} value=${value} onChange=${onChange} /></div>`;
   const typed = (/** @type {any} */ event) => onChange(event.target.value);
   if (type === 'checkbox') {
-    return html`<label class="check"><input type="checkbox" checked=${!!value} onChange=${(/** @type {any} */ event) => onChange(event.target.checked)} />${label}</label>`;
+    return html`<label class="check">
+      <input type="checkbox" checked=${!!value} onChange=${(/** @type {any} */ event) => onChange(event.target.checked)} />${label}</label>`;
   }
   const shared = { autocomplete: 'off', placeholder };
   let control;

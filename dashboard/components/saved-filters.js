@@ -34,8 +34,10 @@ export function SavedFilters({ page, query }) {
   const fields = [{ name: 'name', label: t('savedFilters.name'), help: t('savedFilters.nameHelp'), required: true, autofocus: true }];
   return html`<${Menu} label=${t('savedFilters.title')}>
       ${saved.map((each) => html`<div key=${each.name} class="saved-filter">
-        <button class="plain" aria-current=${each.query === present ? 'true' : null} onClick=${() => navigate(`${page}?${each.query}`, { replace: true })}>${each.name}</button>
-        <button class="plain" aria-label=${t('savedFilters.remove', { name: each.name })} onClick=${() => keep(saved.filter((other) => other !== each))}>×</button></div>`)}
+        <button class="plain" aria-current=${each.query === present ? 'true' : null}
+          onClick=${() => navigate(`${page}?${each.query}`, { replace: true })}>${each.name}</button>
+        <button class="plain" aria-label=${t('savedFilters.remove', { name: each.name })}
+          onClick=${() => keep(saved.filter((other) => other !== each))}>×</button></div>`)}
       ${saved.length === 0 && !present && html`<p class="muted">${t('savedFilters.none')}</p>`}
       ${present && html`<button class="plain" onClick=${() => setNaming(true)}>${t('savedFilters.save')}</button>`}
     <//>

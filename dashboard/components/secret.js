@@ -10,7 +10,8 @@ export function Secret({ label, value }) {
       toast(t('common.copied'));
     } catch { /* The text is selected by the click on it. */ }
   }
-  return html`<div class="secret"><input readonly aria-label=${label} value=${value} onFocus=${(/** @type {any} */ event) => event.target.select()} /><button onClick=${copy}>${t('common.copy')}</button></div>`;
+  return html`<div class="secret"><input readonly aria-label=${label} value=${value} onFocus=${(/** @type {any} */ event) => event.target.select()} />
+    <button onClick=${copy}>${t('common.copy')}</button></div>`;
 }
 
 /** A new secret, which is never shown again. @param {{ title: string, value: string, onClose: () => void }} props */

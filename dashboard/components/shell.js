@@ -19,25 +19,30 @@ export function Shell({ email }) {
   const marked = route ? route.nav ?? route.path : '';
   const link = (/** @type {{ path: string, icon: string }} */ entry) => {
     const target = routes.find((each) => each.path === entry.path);
-    return target && html`<li><a href=${entry.path} aria-current=${entry.path === marked ? 'page' : null}><${Icon} name=${entry.icon} />${t(target.title)}</a></li>`;
+    return target && html`<li><a href=${entry.path} aria-current=${entry.path === marked ? 'page' : null}><${Icon} name=${entry.icon} />
+      ${t(target.title)}</a></li>`;
   };
   async function signOut() {
     try { await del('/session'); location.assign('/'); } catch (error) { toastError(error); }
   }
   return html`
-    <a class="skip" href="#main" onClick=${(/** @type {Event} */ event) => { event.preventDefault(); document.querySelector('main')?.focus(); }}>${t('shell.skip')}</a>
-    <header class="bar"><button class="plain" aria-expanded=${open} aria-controls="nav" onClick=${() => setOpen(!open)}><${Icon} name="menu" /><span class="hidden">${t('shell.menu')}</span></button><${Brand} /></header>
+    <a class="skip" href="#main" onClick=${(/** @type {Event} */ event) => { event.preventDefault(); document.querySelector('main')?.focus(); }}>
+      ${t('shell.skip')}</a>
+    <header class="bar"><button class="plain" aria-expanded=${open} aria-controls="nav" onClick=${() => setOpen(!open)}><${Icon} name="menu" />
+      <span class="hidden">${t('shell.menu')}</span></button><${Brand} /></header>
     <nav id="nav" class=${open ? 'open' : ''} aria-label=${t('shell.navigation')}>
       <a class="home" href="/"><${Brand} /></a>
       <div class="groups">${navigation.map((group) => html`<ul>${group.map(link)}</ul>`)}</div>
       <ul class="account">
-        <li><a href="/profile" aria-current=${marked === '/profile' ? 'page' : null}><${Icon} name="agent" /><span class="ellipsis" title=${email}>${email}</span></a></li>
+        <li><a href="/profile" aria-current=${marked === '/profile' ? 'page' : null}><${Icon} name="agent" />
+          <span class="ellipsis" title=${email}>${email}</span></a></li>
         <li><button class="plain" onClick=${signOut}><${Icon} name="exit" />${t('shell.signOut')}</button></li>
       </ul>
     </nav>
     <div class="content"><${ConnectionBanner} /><main id="main" tabindex="-1"><${CurrentPage} key=${path} route=${route} path=${path} /></main></div>
     <${Overlays} />
-    ${ended && html`<${Dialog} title=${t('signIn.again')}><p>${t('signIn.kept')}</p><${SignIn} email=${email} onSignedIn=${() => sessionEnded.set(false)} /><//>`}`;
+    ${ended && html`<${Dialog} title=${t('signIn.again')}><p>${t('signIn.kept')}</p>
+      <${SignIn} email=${email} onSignedIn=${() => sessionEnded.set(false)} /><//>`}`;
 }
 
 function ConnectionBanner() {
@@ -64,6 +69,7 @@ function CurrentPage({ route, path }) {
     scrollTo(0, 0);
   }, [loaded]);
   if (!route) return html`<h1>${t('shell.notFound')}</h1><p><a href="/">${t('shell.toOverview')}</a></p>`;
-  if (loaded?.failed) return html`<h1>${t(route.title)}</h1><div class="alert bad" role="alert">${t('shell.updated')} <button onClick=${() => location.reload()}>${t('shell.reload')}</button></div>`;
+  if (loaded?.failed) return html`<h1>${t(route.title)}</h1>
+    <div class="alert bad" role="alert">${t('shell.updated')} <button onClick=${() => location.reload()}>${t('shell.reload')}</button></div>`;
   return loaded ? html`<${loaded.page} params=${match(route.path, path)} />` : html`<${Loading} />`;
 }

@@ -10,7 +10,8 @@ export function SignIn({ email, onSignedIn }) {
   /** @type {import('./form.js').Field[]} */
   const fields = [
     { name: 'email', label: t('signIn.email'), type: 'email', required: true, autocomplete: 'username' },
-    { name: 'apiKey', label: t('signIn.key'), type: 'password', required: true, autofocus: !!email, autocomplete: 'current-password', help: t('signIn.keyHelp') },
+    { name: 'apiKey', label: t('signIn.key'), type: 'password', required: true, autofocus: !!email, autocomplete: 'current-password',
+      help: t('signIn.keyHelp') },
   ];
   return html`<${Form} fields=${fields} values=${{ email: email ?? '' }} submit=${t('signIn.submit')} onSubmit=${async (/** @type {any} */ values) => {
     await post('/session', { email: values.email.trim(), apiKey: values.apiKey.trim() }, { anonymous: true });

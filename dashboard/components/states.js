@@ -21,7 +21,8 @@ const TONES = /** @type {Record<string, string>} */ ({
   failed: 'bad', paused: 'warn', positive: 'good', negative: 'bad',
 });
 /** A status with its word and colour. @param {{ status: string, tone?: 'good' | 'bad' | 'warn' | 'info' | 'live' }} props */
-export const Badge = ({ status, tone }) => html`<span class=${`badge ${tone ?? TONES[status] ?? ''}`}>${t(`status.${status}`, { fallback: status.replaceAll('_', ' ') })}</span>`;
+export const Badge = ({ status, tone }) =>
+  html`<span class=${`badge ${tone ?? TONES[status] ?? ''}`}>${t(`status.${status}`, { fallback: status.replaceAll('_', ' ') })}</span>`;
 
 const clock = createStore(Date.now());
 setInterval(() => document.hidden || clock.set(Date.now()), 15_000);
@@ -30,7 +31,8 @@ export function Time({ at, full }) {
   const now = useStore(clock);
   if (at === undefined || at === null) return html`<span class="muted">–</span>`;
   const date = new Date(at);
-  return html`<time datetime=${date.toISOString()} title=${full ? relative(date, now) : dateTime(date)}>${full ? dateTime(date) : relative(date, Math.max(now, Date.now()))}</time>`;
+  return html`<time datetime=${date.toISOString()} title=${full ? relative(date, now) : dateTime(date)}>
+    ${full ? dateTime(date) : relative(date, Math.max(now, Date.now()))}</time>`;
 }
 
 /**
@@ -45,11 +47,15 @@ export function Tabs({ label, tabs, current, onChange, children }) {
     event.currentTarget.querySelector(`[data-key="${next.key}"]`)?.focus();
   };
   return html`<div role="tablist" aria-label=${label} class="tabs" onKeyDown=${onKeyDown}>
-    ${tabs.map((tab) => html`<button role="tab" id=${`tab-${tab.key}`} data-key=${tab.key} aria-selected=${tab.key === current} aria-controls="tabpanel" tabindex=${tab.key === current ? 0 : -1} onClick=${() => onChange(tab.key)}>${tab.label}</button>`)}
+    ${tabs.map((tab) => html`<button role="tab" id=${`tab-${tab.key}`} data-key=${tab.key} aria-selected=${tab.key === current}
+      aria-controls="tabpanel" tabindex=${tab.key === current ? 0 : -1} onClick=${() => onChange(tab.key)}>${tab.label}</button>`)}
   </div><div role="tabpanel" id="tabpanel" aria-labelledby=${`tab-${current}`}>${children}</div>`;
 }
 
-/** Labels with their values. @param {{ facts: (false | null | undefined | '' | 0 | [label: string, value: any])[], large?: boolean }} props Empty ones are left out. */
+/**
+ * Labels with their values.
+ * @param {{ facts: (false | null | undefined | '' | 0 | [label: string, value: any])[], large?: boolean }} props Empty ones are left out.
+ */
 export const Facts = ({ facts, large }) => html`<dl class=${large ? 'facts' : 'pairs'}>
   ${facts.map((fact) => fact && html`<div key=${fact[0]}><dt>${fact[0]}</dt><dd>${fact[1]}</dd></div>`)}
 </dl>`;
@@ -58,5 +64,6 @@ export const Facts = ({ facts, large }) => html`<dl class=${large ? 'facts' : 'p
 export function Loading() {
   const [late, setLate] = useState(false);
   useEffect(() => { const timer = setTimeout(() => setLate(true), 250); return () => clearTimeout(timer); }, []);
-  return late && html`<div class="loading" role="status"><span class="hidden">${t('common.loading')}</span><span class="skeleton"></span><span class="skeleton"></span><span class="skeleton"></span></div>`;
+  return late && html`<div class="loading" role="status"><span class="hidden">${t('common.loading')}</span><span class="skeleton"></span>
+    <span class="skeleton"></span><span class="skeleton"></span></div>`;
 }

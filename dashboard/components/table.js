@@ -53,7 +53,8 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
 
   /** @param {KeyboardEvent} event */
   function onKeyDown(event) {
-    const steps = /** @type {Record<string, number>} */ ({ ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: 10, PageUp: -10, Home: -rows.length, End: rows.length });
+    const steps = /** @type {Record<string, number>} */ ({ ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: 10, PageUp: -10, Home: -rows.length,
+      End: rows.length });
     const target = /** @type {HTMLElement} */ (event.target);
     if (!(event.key in steps) || !target.closest('tbody') || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
@@ -73,7 +74,8 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
   const from = Math.min(sight.from, rows.length), to = Math.min(sight.to, rows.length);
   // One row is a stop of the Tab key; the arrow keys move it.
   const stop = Math.max(from, Math.min(current, to - 1));
-  const gap = (/** @type {number} */ count) => count > 0 && html`<tr aria-hidden="true" class="gap"><td colspan=${visible.length} style=${{ height: `${count * ROW}px` }}></td></tr>`;
+  const gap = (/** @type {number} */ count) => count > 0
+    && html`<tr aria-hidden="true" class="gap"><td colspan=${visible.length} style=${{ height: `${count * ROW}px` }}></td></tr>`;
   return html`
     ${(filters || columns.some((column) => column.optional)) && html`<div class="table-tools">
       <div class="filters">${filters}</div>
@@ -81,7 +83,8 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
     </div>`}
     ${list.error && html`<${Failure} error=${list.error} onRetry=${() => list.more()} />`}
     ${rows.length === 0 && !list.hasMore && !list.error ? html`<div class="empty">${empty ?? t('common.nothing')}</div>` : html`
-    <div class=${`table-box${short ? ' short' : ''}`} ref=${box} onScroll=${measure} onKeyDown=${onKeyDown} tabindex="0" role="group" aria-label=${label} aria-busy=${list.loading}>
+    <div class=${`table-box${short ? ' short' : ''}`} ref=${box} onScroll=${measure} onKeyDown=${onKeyDown} tabindex="0" role="group"
+      aria-label=${label} aria-busy=${list.loading}>
       <table aria-rowcount=${list.hasMore ? -1 : rows.length + 1} aria-label=${label}>
         <thead><tr aria-rowindex="1">${visible.map((column) => html`<th scope="col" class=${cell(column)}>${column.label}</th>`)}</tr></thead>
         <tbody>
@@ -93,13 +96,16 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
                 const content = column.render(row), title = typeof content === 'string' && content.length > 24 ? content : null;
                 const roving = { 'data-current': index === stop || null, tabindex: index === stop ? 0 : -1, onFocus: () => setCurrent(index) };
                 if (nth > 0) return html`<td class=${cell(column)} title=${title}>${content}</td>`;
-                if (onOpen) return html`<th scope="row" class=${cell(column)} title=${title}><button class="opener" onClick=${() => onOpen(row)} ...${roving}>${content}</button></th>`;
-                return html`<th scope="row" class=${cell(column)} title=${title}>${link ? html`<a href=${link} ...${roving}>${content}</a>` : href ? html`<span ...${roving}>${content}</span>` : content}</th>`;
+                if (onOpen) return html`<th scope="row" class=${cell(column)} title=${title}>
+                  <button class="opener" onClick=${() => onOpen(row)} ...${roving}>${content}</button></th>`;
+                return html`<th scope="row" class=${cell(column)} title=${title}>
+                  ${link ? html`<a href=${link} ...${roving}>${content}</a>` : href ? html`<span ...${roving}>${content}</span>` : content}</th>`;
               })}
             </tr>`;
           })}
           ${gap(rows.length - to)}
-          ${list.loading && rows.length === 0 && [1, 2, 3, 4, 5].map((n) => html`<tr key=${n} class="loading"><td colspan=${visible.length}><span class="skeleton"></span></td></tr>`)}
+          ${list.loading && rows.length === 0
+            && [1, 2, 3, 4, 5].map((n) => html`<tr key=${n} class="loading"><td colspan=${visible.length}><span class="skeleton"></span></td></tr>`)}
         </tbody>
       </table>
     </div>`}`;
@@ -126,6 +132,7 @@ function ColumnChoice({ columns, shown, onChange }) {
   if (!columns.some((column) => column.optional)) return null;
   const toggle = (/** @type {string} */ key) => onChange(shown.includes(key) ? shown.filter((each) => each !== key) : [...shown, key]);
   return html`<${Menu} label=${t('common.columns')}>
-    ${columns.slice(1).map((column) => html`<label class="check"><input type="checkbox" checked=${shown.includes(column.key)} onChange=${() => toggle(column.key)} />${column.label}</label>`)}
+    ${columns.slice(1).map((column) =>
+      html`<label class="check"><input type="checkbox" checked=${shown.includes(column.key)} onChange=${() => toggle(column.key)} />${column.label}</label>`)}
   <//>`;
 }

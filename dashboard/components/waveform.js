@@ -2,7 +2,8 @@
 import { html, useMemo } from '../lib/ui.js';
 import { duration, t } from '../lib/i18n.js';
 
-const BARS = 300, LANE = 36, STEPS = /** @type {Record<string, number>} */ ({ ArrowRight: 5, ArrowUp: 5, ArrowLeft: -5, ArrowDown: -5, PageUp: 30, PageDown: -30 });
+const BARS = 300, LANE = 36, STEPS = /** @type {Record<string, number>} */ ({ ArrowRight: 5, ArrowUp: 5, ArrowLeft: -5, ArrowDown: -5, PageUp: 30,
+  PageDown: -30 });
 
 /** @typedef {{ user: number[], agent: number[] }} Peaks Each peak is 0 to 255. */
 
@@ -14,7 +15,8 @@ const BARS = 300, LANE = 36, STEPS = /** @type {Record<string, number>} */ ({ Ar
  * @param {(second: number) => void} props.onSeek
  */
 export function Waveform({ peaks, seconds, at, onSeek }) {
-  const lanes = useMemo(() => (peaks ? /** @type {const} */ (['user', 'agent']) : []).map((speaker, nth) => ({ speaker, path: lanePath(peaks?.[speaker] ?? [], nth * (LANE + 4) + LANE / 2) })), [peaks]);
+  const lanes = useMemo(() => (peaks ? /** @type {const} */ (['user', 'agent']) : [])
+    .map((speaker, nth) => ({ speaker, path: lanePath(peaks?.[speaker] ?? [], nth * (LANE + 4) + LANE / 2) })), [peaks]);
   const height = Math.max(1, lanes.length) * (LANE + 4) - 4, share = seconds ? Math.min(1, at / seconds) : 0;
   const seek = (/** @type {number} */ second) => onSeek(Math.max(0, Math.min(seconds, second)));
   const onKeyDown = (/** @type {KeyboardEvent} */ event) => {
@@ -33,12 +35,15 @@ export function Waveform({ peaks, seconds, at, onSeek }) {
     point(event);
   };
   const onPointerMove = (/** @type {any} */ event) => { if (event.currentTarget.hasPointerCapture(event.pointerId)) point(event); };
-  return html`<div class=${`waveform${lanes.length ? '' : ' no-peaks'}`} role="slider" tabindex="0" aria-label=${t('player.position')} aria-orientation="horizontal"
-    aria-valuemin="0" aria-valuemax=${Math.round(seconds)} aria-valuenow=${Math.round(at)} aria-valuetext=${t('player.of', { at: duration(at), all: duration(seconds) })}
+  return html`<div class=${`waveform${lanes.length ? '' : ' no-peaks'}`} role="slider" tabindex="0" aria-label=${t('player.position')}
+    aria-orientation="horizontal"
+    aria-valuemin="0" aria-valuemax=${Math.round(seconds)} aria-valuenow=${Math.round(at)}
+      aria-valuetext=${t('player.of', { at: duration(at), all: duration(seconds) })}
     onKeyDown=${onKeyDown} onPointerDown=${onPointerDown} onPointerMove=${onPointerMove}>
     <svg viewBox=${`0 0 ${BARS * 3} ${height}`} preserveAspectRatio="none" aria-hidden="true">
       <defs><clipPath id="played"><rect x="0" y="0" width=${share * BARS * 3} height=${height} /></clipPath></defs>
-      ${lanes.map(({ speaker, path }) => html`<path key=${speaker} class=${`lane ${speaker}`} d=${path} /><path class=${`lane ${speaker} played`} d=${path} clip-path="url(#played)" />`)}
+      ${lanes.map(({ speaker, path }) =>
+        html`<path key=${speaker} class=${`lane ${speaker}`} d=${path} /><path class=${`lane ${speaker} played`} d=${path} clip-path="url(#played)" />`)}
     </svg>
     ${lanes.length === 0 && html`<span class="meter"><span style=${{ width: `${share * 100}%` }}></span></span>`}
     <span class="playhead" style=${{ left: `${share * 100}%` }}></span>

@@ -14,7 +14,8 @@ export function CallingWeeks({ numbers, window, hours }) {
     return () => { current = false; };
   }, [numbers]);
   if (places.length === 0) return null;
-  return html`<div class="weeks">${places.slice(0, SHOWN).map((place) => html`<${Week} key=${place.zones.join()} place=${place} window=${window} hours=${hours} />`)}</div>
+  return html`<div class="weeks">
+    ${places.slice(0, SHOWN).map((place) => html`<${Week} key=${place.zones.join()} place=${place} window=${window} hours=${hours} />`)}</div>
     ${places.length > SHOWN && html`<p class="muted">${t('week.more', { n: places.length - SHOWN })}</p>`}`;
 }
 
@@ -28,7 +29,8 @@ function Week({ place, window, hours }) {
     <svg viewBox=${`0 0 ${LEFT + 24 * (CELL + GAP)} ${TOP + 7 * (CELL + GAP)}`} aria-hidden="true">
       ${[0, 6, 12, 18].map((hour) => html`<text x=${LEFT + hour * (CELL + GAP)} y="10">${hour}</text>`)}
       ${week.map((hoursOfDay, day) => html`<text x="0" y=${TOP + day * (CELL + GAP) + 9}>${dayName(day)}</text>
-        ${hoursOfDay.map((open, hour) => html`<rect class=${open ? 'open' : ''} x=${LEFT + hour * (CELL + GAP)} y=${TOP + day * (CELL + GAP)} width=${CELL} height=${CELL} rx="2" />`)}`)}
+        ${hoursOfDay.map((open, hour) =>
+          html`<rect class=${open ? 'open' : ''} x=${LEFT + hour * (CELL + GAP)} y=${TOP + day * (CELL + GAP)} width=${CELL} height=${CELL} rx="2" />`)}`)}
     </svg></figure>`;
 }
 

@@ -66,7 +66,8 @@ function begin(cells, chosen) {
   const headers = cells.map((cell, nth) => (nth === 0 ? cell.replace(/^\uFEFF/, '') : cell));
   if (headers.length === 1 && /[;\t|]/.test(headers[0])) throw new FileProblem('wrong_separator');
   const role = (/** @type {Role} */ name) => chosen[name] ?? (name === 'phone' && chosen.phone ? '' : recognise(headers, name));
-  return { headers, columns: { phone: role('phone'), name: role('name'), email: role('email') }, first: [], total: 0, badRows: 0, problems: [], numbers: new Map() };
+  return { headers, columns: { phone: role('phone'), name: role('name'), email: role('email') }, first: [], total: 0, badRows: 0, problems: [],
+    numbers: new Map() };
 }
 
 /** @param {Report} report @param {import('./csv.js').CsvRecord} record @param {Record<Role, number>} at */

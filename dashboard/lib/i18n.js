@@ -58,7 +58,8 @@ export const number = (n) => numbers.format(n);
 /** @param {number} share 0 to 1 */
 export const percent = (share) => percents.format(share);
 /** @param {number} amount @param {string} currency */
-export const money = (amount, currency) => new Intl.NumberFormat(locale, { style: 'currency', currency, maximumFractionDigits: amount !== 0 && Math.abs(amount) < 1 ? 4 : 2 }).format(amount);
+export const money = (amount, currency) =>
+  new Intl.NumberFormat(locale, { style: 'currency', currency, maximumFractionDigits: amount !== 0 && Math.abs(amount) < 1 ? 4 : 2 }).format(amount);
 /** @param {string | number | Date} at */
 export const dateTime = (at) => dateTimes.format(new Date(at));
 /** @param {string | number | Date} at */

@@ -49,7 +49,8 @@ const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'frida
 /** Minutes since midnight, and the day of the week, at an instant in a zone. @param {number} at @param {string} zone */
 export function localTime(at, zone) {
   let format = formats.get(zone);
-  if (!format) formats.set(zone, format = new Intl.DateTimeFormat('en-US', { timeZone: zone, weekday: 'long', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }));
+  if (!format) formats.set(zone, format = new Intl.DateTimeFormat('en-US',
+    { timeZone: zone, weekday: 'long', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }));
   const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
   return { minutes: Number(parts.hour) * 60 + Number(parts.minute), day: WEEKDAYS.indexOf(parts.weekday.toLowerCase()) };
 }

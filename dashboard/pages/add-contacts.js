@@ -31,6 +31,7 @@ export function AddContacts({ campaign, onClose, onDone }) {
   return html`<${Dialog} title=${t('campaign.addContacts')} onClose=${onClose}>
     <${ContactsDrop} onChecked=${take} agentId=${campaign.agentId} refused=${failure?.details?.rows && failure.details} />
     ${failure && html`<p class="alert bad" role="alert">${errorText(failure)}</p>`}
-    <div class="actions"><button class="primary" aria-disabled=${!ready || busy} onClick=${add}>${t('campaign.addSubmit')}</button><button onClick=${onClose}>${t('common.cancel')}</button></div>
+    <div class="actions"><button class="primary" aria-disabled=${!ready || busy} onClick=${add}>${t('campaign.addSubmit')}</button>
+      <button onClick=${onClose}>${t('common.cancel')}</button></div>
   <//>`;
 }

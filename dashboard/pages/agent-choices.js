@@ -12,9 +12,11 @@ export function useChoices() {
     const take = (/** @type {keyof typeof choices} */ name, /** @type {Promise<any[]>} */ options) => {
       options.then((found) => setChoices((/** @type {any} */ old) => ({ ...old, [name]: found })), () => {});
     };
-    const entries = async (/** @type {string} */ path, /** @type {string} */ id) => (await all(path, signal)).map((row) => ({ value: row[id], label: row.name }));
+    const entries = async (/** @type {string} */ path, /** @type {string} */ id) => (await all(path, signal))
+      .map((row) => ({ value: row[id], label: row.name }));
     take('voices', get('/voices', { signal }).then(({ data }) => data.voices.map(voiceOption)));
-    take('models', get('/models', { signal }).then(({ data }) => data.models.map((/** @type {any} */ { model, provider }) => ({ value: model, label: provider }))));
+    take('models', get('/models', { signal })
+      .then(({ data }) => data.models.map((/** @type {any} */ { model, provider }) => ({ value: model, label: provider }))));
     take('tools', entries('/tools', 'toolId'));
     take('rules', entries('/transfer-rules', 'transferRuleId'));
     const knowledge = Promise.all([entries('/knowledge-base/groups', 'groupId'), entries('/knowledge-base/documents', 'documentId')]);

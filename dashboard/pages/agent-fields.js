@@ -14,7 +14,8 @@ const ACTIONS = 'platformSettings.callActions.', EMAIL = `${ACTIONS}postCallEmai
 const TELEPHONY = 'platformSettings.telephony.', RETRY = 'platformSettings.callRetry.';
 const FORMATS = ['pcm_8000', 'pcm_16000', 'pcm_22050', 'pcm_24000', 'pcm_44100', 'pcm_48000', 'ulaw_8000'];
 const CARRIERS = ['twilio', 'signalwire', 'telnyx', 'vonage', 'asterisk', 'simulated', 'plain'];
-const LANGUAGES = ['en', 'de', 'fr', 'es', 'it', 'pt', 'pt-BR', 'nl', 'pl', 'cs', 'sv', 'da', 'nb', 'fi', 'tr', 'ru', 'uk', 'ar', 'he', 'hi', 'ja', 'ko', 'zh', 'vi', 'id'];
+const LANGUAGES = ['en', 'de', 'fr', 'es', 'it', 'pt', 'pt-BR', 'nl', 'pl', 'cs', 'sv', 'da', 'nb', 'fi', 'tr', 'ru', 'uk', 'ar', 'he', 'hi', 'ja',
+  'ko', 'zh', 'vi', 'id'];
 const wide = { wide: true };
 const OVERRIDES = ['prompt', 'greetingMessage', 'voiceId', 'llm', 'firstSpeaker', 'maxDurationSeconds'];
 
@@ -54,19 +55,22 @@ const tools = ({ rules }) => [
   ...builtIn('transferToNumber', [
     some(`${TOOLS}transferToNumber.transferRuleIds`, rules),
     rows(`${TOOLS}transferToNumber.transfers`, [
-      ['condition', wide], ['transferDestination.type', { options: options(['phone', 'sip_uri']) }], ['transferDestination.phoneNumber', { placeholder: '+15550100010' }],
+      ['condition', wide], ['transferDestination.type', { options: options(['phone', 'sip_uri']) }],
+      ['transferDestination.phoneNumber', { placeholder: '+15550100010' }],
       ['transferDestination.sipUri', { placeholder: 'sip:' }], ['transferType', { options: options(['blind', 'conference', 'sip_refer']) }],
     ]),
   ]),
   ...builtIn('transferToAgent', [rows(`${TOOLS}transferToAgent.transfers`, [
-    ['condition', wide], ['agentId', { from: AGENTS }], ['transferMessage', wide], ['delayMs', { type: 'number' }], ['enableTransferredAgentFirstMessage', { type: 'checkbox' }],
+    ['condition', wide], ['agentId', { from: AGENTS }], ['transferMessage', wide], ['delayMs', { type: 'number' }],
+    ['enableTransferredAgentFirstMessage', { type: 'checkbox' }],
   ])]),
   ...builtIn('skipTurn'),
   ...builtIn('languageDetection'),
 ];
 
 const data = () => [
-  map(`${DATA}entities`, [['value.description', wide], ['value.type', { options: options(['string', 'number', 'integer', 'boolean']) }], ['value.enum', { type: 'list' }]], {}),
+  map(`${DATA}entities`, [['value.description', wide], ['value.type', { options: options(['string', 'number', 'integer', 'boolean']) }],
+    ['value.enum', { type: 'list' }]], {}),
   flag(`${DATA}storeData`),
   map(`${AGENT}dynamicVariables`, ['value'], ''),
   field('platformSettings.summaryLanguage'),
@@ -106,9 +110,11 @@ function groups(choices = {}) {
   const names = new Intl.DisplayNames([language], { type: 'language' });
   const languages = LANGUAGES.map((value) => ({ value, label: names.of(value) ?? value }));
   return [
-    { key: 'general', open: true, fields: [field('name', { required: true }), choice('direction', ['outbound', 'inbound', 'both'], 'outbound'), lines('tags')] },
+    { key: 'general', open: true, fields: [field('name', { required: true }), choice('direction', ['outbound', 'inbound', 'both'], 'outbound'),
+      lines('tags')] },
     { key: 'says', open: true, fields: [
-      { ...text(`${PROMPT}prompt`, 12), required: true }, text(`${AGENT}greetingMessage`, 3), field(`${AGENT}primaryLanguage`, { default: 'en', suggestions: languages })] },
+      { ...text(`${PROMPT}prompt`, 12), required: true }, text(`${AGENT}greetingMessage`, 3),
+      field(`${AGENT}primaryLanguage`, { default: 'en', suggestions: languages })] },
     { key: 'voice', open: true, fields: voice(choices) },
     { key: 'turns', open: true, fields: turns() },
     { key: 'knowledge', fields: [some(`${PROMPT}knowledgeBase`, choices.knowledge), some(`${PROMPT}toolIds`, choices.tools)] },
@@ -118,11 +124,17 @@ function groups(choices = {}) {
     { key: 'numbers', fields: numbers() },
     { key: 'speech', fields: speech() },
     { key: 'overrides', fields: OVERRIDES.map((name) => flag(`platformSettings.overrides.${name}`)) },
-    { key: 'web', fields: [json('platformSettings.widget', { variant: 'full' }), json('workflow.nodes'), json('workflow.edges'), flag('workflow.preventSubagentLoops')] },
+    { key: 'web', fields: [json('platformSettings.widget', { variant: 'full' }), json('workflow.nodes'), json('workflow.edges'),
+      flag('workflow.preventSubagentLoops')] },
   ];
 }
 
-/** The groups as the form shows them. @param {Choices} choices @param {Record<string, any>} saved Values of the form. @returns {import('../components/form.js').Group[]} */
+/**
+ * The groups as the form shows them.
+ * @param {Choices} choices
+ * @param {Record<string, any>} saved Values of the form.
+ * @returns {import('../components/form.js').Group[]}
+ */
 export const agentGroups = (choices, saved) => groups(choices).map((group) => {
   const fields = group.fields.map((each) => (each.type === 'checks' ? offered(each, saved[each.name]) : each));
   const set = fields.filter((each) => isSet(saved[each.name], each.default)).length;

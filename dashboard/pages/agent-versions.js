@@ -21,7 +21,8 @@ export default function AgentVersions({ params: { id } }) {
 
   async function restore(/** @type {number} */ version) {
     setProblem('');
-    if (!await confirm({ title: t('agentVersions.restoreTitle', { n: version }), body: t('agentVersions.restoreBody'), action: t('agentVersions.restore') })) return;
+    if (!await confirm({ title: t('agentVersions.restoreTitle', { n: version }), body: t('agentVersions.restoreBody'),
+      action: t('agentVersions.restore') })) return;
     try {
       const { warning } = await post(`/agents/${id}/versions/${version}/restore`, {}, { ifMatch: agent.etag });
       toast(warning ?? t('agentVersions.restored', { n: version }));

@@ -93,7 +93,8 @@ function AgentForm({ agent, etag, choices, onSaved }) {
   }
   return html`
     ${conflict.theirs.length > 0 && html`<${Meanwhile} conflict=${conflict} onDiscard=${() => begin({}, [])} />`}
-    <${Form} key=${conflict.round} groups=${agentGroups(choices, saved)} values=${saved} edits=${conflict.edits} submit=${t('common.save')} onSubmit=${save} />`;
+    <${Form} key=${conflict.round} groups=${agentGroups(choices, saved)} values=${saved} edits=${conflict.edits} submit=${t('common.save')}
+      onSubmit=${save} />`;
 }
 
 /** @param {{ conflict: Conflict, onDiscard: () => void }} props */

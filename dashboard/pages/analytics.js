@@ -4,7 +4,10 @@ import { useMemo } from '../lib/ui.js';
 import { zone } from '../lib/i18n.js';
 import { localTime } from '../lib/phone-zones.js';
 
-/** @typedef {{ at: number, calls: number, answered: number, talkSeconds: number, outcomes: Record<string, number>, cost: number, currency?: string, answers: number, latencyMs: number }} Row `latencyMs` is the median of the agent's `answers`. */
+/**
+ * @typedef {{ at: number, calls: number, answered: number, talkSeconds: number, outcomes: Record<string, number>, cost: number, currency?: string,
+ *   answers: number, latencyMs: number }} Row `latencyMs` is the median of the agent's `answers`.
+ */
 
 /** Midnight in the reader's zone. */
 export function startOfDay() {
@@ -30,7 +33,8 @@ const normal = (row) => ({
 
 /** All rows as one; the latency is the mean of the medians. @param {Row[]} rows @returns {Omit<Row, 'at'>} */
 export function sum(rows) {
-  const all = { calls: 0, answered: 0, talkSeconds: 0, outcomes: /** @type {Record<string, number>} */ ({}), cost: 0, currency: rows.find((row) => row.currency)?.currency, answers: 0, latencyMs: 0 };
+  const all = { calls: 0, answered: 0, talkSeconds: 0, outcomes: /** @type {Record<string, number>} */ ({}), cost: 0,
+    currency: rows.find((row) => row.currency)?.currency, answers: 0, latencyMs: 0 };
   for (const row of rows) {
     all.calls += row.calls;
     all.answered += row.answered;

@@ -19,7 +19,8 @@ async function findProblems(signal) {
   try {
     const { data } = await get('/webhooks', { query: { pageSize: 20 }, signal });
     for (const hook of data.filter((/** @type {any} */ each) => each.enabled && each.recent.failed > 0)) {
-      problems.push({ key: hook.webhookId, title: t('attention.webhook', { url: hook.url }), text: t('attention.failedDeliveries', { n: hook.recent.failed }), href: '/settings' });
+      problems.push({ key: hook.webhookId, title: t('attention.webhook', { url: hook.url }),
+        text: t('attention.failedDeliveries', { n: hook.recent.failed }), href: '/settings' });
     }
   } catch (error) {
     // A session may lack the scope that webhooks need.

@@ -37,11 +37,14 @@ export function CallFilters({ query }) {
   const [open, setOpen] = useState(others.length > 0);
   return html`
     <${Search} label=${t('calls.search')} value=${query.search ?? ''} onSearch=${(/** @type {string} */ search) => setQuery({ search })} />
-    <${Choice} name="status" value=${query.status} any=${t('calls.anyStatus')} options=${STATUSES.map((value) => ({ value, label: t(`status.${value}`) }))} bare=${true} />
-    <${Choice} name="outcome" value=${query.outcome} any=${t('calls.anyOutcome')} options=${OUTCOMES.map((value) => ({ value, label: outcomeName(value) }))} bare=${true} />
+    <${Choice} name="status" value=${query.status} any=${t('calls.anyStatus')}
+      options=${STATUSES.map((value) => ({ value, label: t(`status.${value}`) }))} bare=${true} />
+    <${Choice} name="outcome" value=${query.outcome} any=${t('calls.anyOutcome')}
+      options=${OUTCOMES.map((value) => ({ value, label: outcomeName(value) }))} bare=${true} />
     <button aria-expanded=${open} aria-controls=${open ? 'more-filters' : null} onClick=${() => setOpen(!open)}>
       <${Icon} name="filter" />${others.length ? t('calls.moreChosen', { n: others.length }) : t('calls.more')}</button>
-    ${chosen.length > 0 && html`<button class="plain" onClick=${() => setQuery(Object.fromEntries(NAMES.map((name) => [name, undefined])))}>${t('calls.clear')}</button>`}
+    ${chosen.length > 0 && html`<button class="plain" onClick=${() => setQuery(Object.fromEntries(NAMES.map((name) => [name, undefined])))}>
+      ${t('calls.clear')}</button>`}
     ${open && html`<div id="more-filters" class="more-filters card"><${MoreFilters} query=${query} /></div>`}`;
 }
 
@@ -55,7 +58,8 @@ function MoreFilters({ query }) {
     <${Found} name="agentId" value=${query.agentId} from=${AGENTS} />
     <${Found} name="campaignId" value=${query.campaignId} from=${CAMPAIGNS} />
     <${Choice} name="direction" value=${query.direction} options=${['outbound', 'inbound'].map((value) => ({ value, label: t(`calls.${value}`) }))} />
-    <${Choice} name="sentiment" value=${query.sentiment} options=${['positive', 'neutral', 'negative'].map((value) => ({ value, label: t(`status.${value}`) }))} />
+    <${Choice} name="sentiment" value=${query.sentiment}
+      options=${['positive', 'neutral', 'negative'].map((value) => ({ value, label: t(`status.${value}`) }))} />
     <${Choice} name="hasRecording" value=${query.hasRecording} options=${yesNo} />
     <${Choice} name="hasIssue" value=${query.hasIssue} options=${yesNo} />
     <${Given} name="phoneNumber" type="tel" value=${query.phoneNumber} />

@@ -14,7 +14,8 @@ const TRANSFERS = ['blind', 'conference', 'sip_refer'], DIALOGS = /** @type {con
 const dialogs = () => ({
   transfer: [
     { name: 'phoneNumber', label: t('live.to'), help: t('live.toHelp'), required: true, autofocus: true },
-    { name: 'transferType', label: t('live.kind'), type: 'select', default: 'blind', options: TRANSFERS.map((value) => ({ value, label: t(`live.kinds.${value}`) })) },
+    { name: 'transferType', label: t('live.kind'), type: 'select', default: 'blind',
+      options: TRANSFERS.map((value) => ({ value, label: t(`live.kinds.${value}`) })) },
     { name: 'message', label: t('live.message'), help: t('live.messageHelp') },
   ],
   digits: [{ name: 'digits', label: t('live.keys'), help: t('live.keysHelp'), required: true, autofocus: true }],
@@ -54,6 +55,7 @@ export function LiveControls({ id, onChange }) {
     <${Form} fields=${say} submit=${t('live.say')} onSubmit=${(/** @type {any} */ values) => send('say', values)} />
     <div class="actions">${DIALOGS.map((name) => html`<button key=${name} onClick=${() => setOpen(name)}>${t(`live.${name}`)}</button>`)}</div>
     ${open && html`<${Dialog} title=${t(`live.${open}`)} onClose=${() => setOpen(null)}>
-      <${Form} fields=${dialogs()[open]} submit=${t(`live.${open}`)} onCancel=${() => setOpen(null)} onSubmit=${(/** @type {any} */ values) => send(open, values)} /><//>`}
+      <${Form} fields=${dialogs()[open]} submit=${t(`live.${open}`)} onCancel=${() => setOpen(null)}
+        onSubmit=${(/** @type {any} */ values) => send(open, values)} /><//>`}
   </section>`;
 }

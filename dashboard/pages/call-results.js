@@ -23,12 +23,15 @@ export function CallFacts({ call }) {
   const outcome = callOutcome(call), { agentId, agentVersion } = call;
   return html`<section class="card" aria-labelledby="call-facts"><h2 id="call-facts">${t('call.facts')}</h2><${Facts} facts=${[
     outcome && [t('call.outcome'), outcome],
-    [t('call.agent'), html`<a href=${`/agents/${agentId}`}>${call.agentName}</a>${agentVersion && html` <span class="muted">${t('call.version', { n: agentVersion })}</span>`}`],
-    call.campaignId && [t('call.campaign'), html`<a href=${`/campaigns/${call.campaignId}`}>${campaign.data?.name ?? (campaign.error ? t('call.deletedCampaign') : '…')}</a>`],
+    [t('call.agent'), html`<a href=${`/agents/${agentId}`}>${call.agentName}</a>
+      ${agentVersion && html` <span class="muted">${t('call.version', { n: agentVersion })}</span>`}`],
+    call.campaignId && [t('call.campaign'),
+      html`<a href=${`/campaigns/${call.campaignId}`}>${campaign.data?.name ?? (campaign.error ? t('call.deletedCampaign') : '…')}</a>`],
     [t('calls.filters.direction'), t(`calls.${call.direction}`)],
     [t(call.status === 'scheduled' ? 'call.due' : 'call.started'), dateTime(call.startTimeUnix * 1000)],
     call.conversationDuration > 0 && [t('calls.length'), html`<span class="numeric">${duration(call.conversationDuration)}</span>`],
-    call.contactNumber && [t('call.theirNumber'), html`<a class="numeric" href=${`/calls?phoneNumber=${encodeURIComponent(call.contactNumber)}`}>${call.contactNumber}</a>`],
+    call.contactNumber && [t('call.theirNumber'),
+      html`<a class="numeric" href=${`/calls?phoneNumber=${encodeURIComponent(call.contactNumber)}`}>${call.contactNumber}</a>`],
     call.callerNumber && [t('calls.ownNumber'), html`<span class="numeric">${call.callerNumber}</span>`],
     call.carrier && [t('call.carrier'), call.carrier],
   ]} /></section>`;
@@ -40,10 +43,12 @@ export function Analysis({ call, onHear }) {
   const isAwaited = !call.analysedBy;
   if (isAwaited && call.status !== 'completed') return null;
   return html`<section class="card" aria-labelledby="analysis"><div class="head"><h2 id="analysis">${t('call.analysis')}</h2>
-      ${sentiment?.sentiment_overall && html`<span title=${t('call.score', { score: number(sentiment.sentiment_score) })}><${Badge} status=${sentiment.sentiment_overall} /></span>`}</div>
+      ${sentiment?.sentiment_overall && html`
+        <span title=${t('call.score', { score: number(sentiment.sentiment_score) })}><${Badge} status=${sentiment.sentiment_overall} /></span>`}</div>
     ${isAwaited && html`<p class="muted">${t('call.notYetAnalysed')}</p>`}
     ${call.summary && html`<p>${call.summary}</p>`}
-    ${issues.length > 0 && html`<div><h3>${t('call.issues')}</h3><ul class="plain-list">${issues.map((/** @type {string} */ issue) => html`<li>${issue}</li>`)}</ul></div>`}
+    ${issues.length > 0 && html`<div><h3>${t('call.issues')}</h3>
+      <ul class="plain-list">${issues.map((/** @type {string} */ issue) => html`<li>${issue}</li>`)}</ul></div>`}
     ${keyMoments.length > 0 && html`<div><h3>${t('call.keyMoments')}</h3><ul class="moments">
       ${keyMoments.map((/** @type {any} */ moment) => html`<${Moment} moment=${moment} onHear=${onHear} />`)}</ul></div>`}
     ${!isAwaited && html`<p class="help">${t(`call.analysedBy.${call.analysedBy}`)}</p>`}</section>`;

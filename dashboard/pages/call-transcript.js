@@ -5,7 +5,8 @@ import { Bars } from './charts.js';
 
 const STEPS = ['lastWordMs', 'turnEndMs', 'askedMs', 'firstTokenMs', 'firstAudioMs', 'playoutMs'];
 const GOOD = ['answered', 'transferred', 'agent_changed', 'media_back'];
-const BAD = ['transfer_failed', 'agent_transfer_failed', 'reply_broke_off', 'recogniser_lost', 'media_lost', 'stream_crashed', 'facts_lost', 'transfer_unanswered'];
+const BAD = ['transfer_failed', 'agent_transfer_failed', 'reply_broke_off', 'recogniser_lost', 'media_lost', 'stream_crashed', 'facts_lost',
+  'transfer_unanswered'];
 /** Details that the event's own text says. */
 const SAID = [
   'rule', 'did', 'name', 'run', 'ok', 'ms', 'by', 'why', 'status', 'text', 'interrupt', 'verdict', 'atMs', 'cut', 'afterDialMs', 'carrierMs', 'agentName',
@@ -76,10 +77,12 @@ function Turn({ turn, isHeard, isFound, onHear }) {
     if (!onHear || event.target.closest('button, details') || String(getSelection())) return;
     onHear(turn.startMs);
   };
-  return html`<li class=${`turn ${speaker}${isHeard ? ' heard' : ''}${isFound ? ' found' : ''}${onHear ? ' playable' : ''}`} aria-current=${isHeard ? 'true' : null} onClick=${onClick}>
+  return html`<li class=${`turn ${speaker}${isHeard ? ' heard' : ''}${isFound ? ' found' : ''}${onHear ? ' playable' : ''}`}
+    aria-current=${isHeard ? 'true' : null} onClick=${onClick}>
     <${At} text=${duration(Math.floor(turn.startMs / 1000))} ms=${turn.startMs} onHear=${onHear} />
     <div><b class="speaker">${t(`call.speakers.${speaker}`)}</b>
-      <p>${words}${rest && html`<span class="hidden"> (${t('call.notHeard')}) </span><del>${rest}</del>`}${!words && !rest && html`<span class="muted">${t('call.noWords')}</span>`}</p>
+      <p>${words}${rest && html`<span class="hidden"> (${t('call.notHeard')}) </span><del>${rest}</del>`}
+        ${!words && !rest && html`<span class="muted">${t('call.noWords')}</span>`}</p>
       ${(turn.interrupted || turn.damaged) && html`<p class="help">${turn.interrupted && t('call.interrupted')} ${turn.damaged && t('call.damaged')}</p>`}
       ${latency && html`<${Latency} latency=${latency} turn=${turn} />`}
     </div></li>`;
@@ -99,7 +102,8 @@ function Event({ event: { type, atMs, detail = {} } }) {
   const tone = BAD.includes(type) || detail.ok === false || detail.by === 'fault' ? 'bad' : GOOD.includes(type) || detail.ok ? 'good' : '';
   const others = Object.entries(detail).filter(([name]) => !SAID.includes(name));
   return html`<li class=${`call-event ${tone}`}><${At} text=${duration(Math.floor(atMs / 1000))} ms=${atMs} onHear=${null} />
-    <div><span class="mark" aria-hidden="true"></span>${eventText(type, detail)}${type.includes('tool') && html` <span class="tool-input">${brief(detail.arguments)}</span>`}
+    <div><span class="mark" aria-hidden="true"></span>${eventText(type, detail)}
+      ${type.includes('tool') && html` <span class="tool-input">${brief(detail.arguments)}</span>`}
       ${typeof detail.ms === 'number' && html` <span class="numeric">${t('overview.ms', { n: detail.ms })}</span>`}
       ${others.length > 0 && html`<details><summary>${t('call.details')}</summary>
         <pre tabindex="0">${others.map(([name, value]) => `${name}: ${said(value)}`).join('\n')}</pre></details>`}
@@ -121,7 +125,8 @@ function eventText(type, detail) {
   if (type === 'who_answered') return t(`call.verdicts.${detail.verdict}`, { fallback: String(detail.verdict) });
   if (type === 'tool_began') return `${text} – ${t(detail.ok === undefined ? 'call.toolOpen' : detail.ok ? 'call.toolOk' : 'call.toolFailed')}`;
   if (type === 'ended') {
-    const by = detail.by && t(`call.endedBy.${detail.by}`, { fallback: detail.by }), why = detail.why && t(`call.endedWhy.${detail.why}`, { fallback: detail.why });
+    const by = detail.by && t(`call.endedBy.${detail.by}`, { fallback: detail.by }),
+      why = detail.why && t(`call.endedWhy.${detail.why}`, { fallback: detail.why });
     return [text, by, why].filter(Boolean).join(' – ');
   }
   return text;

@@ -60,12 +60,14 @@ function Body({ call, turns, events, isLive, onChange }) {
   };
   return html`<div class="grid wide-first call">
     <div class="stack">
-      ${isOver && wasAnswered && html`<${Player} path=${`/conversations/${call.conversationId}/recording`} isFresh=${Date.now() / 1000 - (call.endTimeUnix ?? 0) < 60}
+      ${isOver && wasAnswered && html`
+        <${Player} path=${`/conversations/${call.conversationId}/recording`} isFresh=${Date.now() / 1000 - (call.endTimeUnix ?? 0) < 60}
         control=${control} onTime=${onTime} onReady=${setHasSound}>${turns && html`<${Shares} turns=${turns} />`}<//>`}
       <section class="card" aria-labelledby="transcript"><div class="head"><h2 id="transcript">${t('call.transcript')}</h2>
           <label class="check"><input type="checkbox" checked=${withEvents} onChange=${() => setWithEvents(!withEvents)} />${t('call.withEvents')}</label></div>
         ${turns?.length === 0 && html`<p class="muted">${t(`call.${why}`)}</p>`}
-        ${turns ? html`<${Transcript} turns=${turns} events=${withEvents ? events : []} heard=${heard} found=${found} isLive=${isLive} onHear=${onHear} />` : html`<${Loading} />`}
+        ${turns ? html`<${Transcript} turns=${turns} events=${withEvents ? events : []} heard=${heard} found=${found} isLive=${isLive}
+          onHear=${onHear} />` : html`<${Loading} />`}
       </section>
     </div>
     <div class="stack">
@@ -87,7 +89,8 @@ function Elapsed({ call, events }) {
 
 /** How long each side speaks, in words. @param {{ turns: any[] }} props */
 function Shares({ turns }) {
-  const seconds = (/** @type {string} */ speaker) => turns.filter((turn) => turn.speaker === speaker).reduce((all, { startMs, endMs }) => all + endMs - startMs, 0) / 1000;
+  const seconds = (/** @type {string} */ speaker) => turns.filter((turn) => turn.speaker === speaker)
+    .reduce((all, { startMs, endMs }) => all + endMs - startMs, 0) / 1000;
   return html`${['user', 'agent'].map((speaker) => html`<span key=${speaker}><span class=${`dot ${speaker}-mark`} aria-hidden="true"></span>${
     t(`call.${speaker}Speaks`, { time: duration(seconds(speaker)) })}</span> `)}`;
 }

@@ -15,7 +15,8 @@ export default function Calls() {
   const list = useList('/conversations', filters, (call) => call.conversationId);
   useEvents(['call.'], () => list.refresh(), 1000);
   const columns = [
-    { key: 'number', label: t('calls.contact'), render: (/** @type {any} */ c) => html`<span class="numeric">${c.contactNumber ?? t('calls.noNumber')}</span>` },
+    { key: 'number', label: t('calls.contact'),
+      render: (/** @type {any} */ c) => html`<span class="numeric">${c.contactNumber ?? t('calls.noNumber')}</span>` },
     { key: 'status', label: t('calls.filters.status'), render: (/** @type {any} */ c) => html`<${Badge} status=${c.status} />` },
     { key: 'time', label: t('calls.time'), render: (/** @type {any} */ c) => html`<${Time} at=${c.startTimeUnix * 1000} />` },
     { key: 'length', label: t('calls.length'), align: /** @type {const} */ ('end'), render: (/** @type {any} */ c) => length(c) },
@@ -23,7 +24,8 @@ export default function Calls() {
     { key: 'summary', label: t(chosen.search ? 'calls.found' : 'calls.summary'), wide: true, render: (/** @type {any} */ c) => content(c, chosen.search) },
     { key: 'direction', label: t('calls.filters.direction'), optional: true, render: (/** @type {any} */ c) => t(`calls.${c.direction}`) },
     { key: 'own', label: t('calls.ownNumber'), optional: true, render: (/** @type {any} */ c) => html`<span class="numeric">${c.callerNumber ?? '–'}</span>` },
-    { key: 'full', label: t('calls.fullTime'), optional: true, render: (/** @type {any} */ c) => html`<span class="numeric">${dateTime(c.startTimeUnix * 1000)}</span>` },
+    { key: 'full', label: t('calls.fullTime'), optional: true,
+      render: (/** @type {any} */ c) => html`<span class="numeric">${dateTime(c.startTimeUnix * 1000)}</span>` },
   ];
   return html`
     <div class="head"><h1>${t('calls.title')}</h1><div class="row">
@@ -52,6 +54,7 @@ export function marked(text, search) {
   const words = search.match(/[\p{L}\p{N}]+\*?/gu) ?? [];
   if (words.length === 0) return text;
   const plain = (/** @type {string} */ word) => word.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
-  const isMeant = (/** @type {string} */ word) => words.some((each) => (each.endsWith('*') ? plain(word).startsWith(plain(each.slice(0, -1))) : plain(word) === plain(each)));
+  const isMeant = (/** @type {string} */ word) =>
+    words.some((each) => (each.endsWith('*') ? plain(word).startsWith(plain(each.slice(0, -1))) : plain(word) === plain(each)));
   return text.split(/([\p{L}\p{N}\p{M}]+)/u).map((part) => (isMeant(part) ? html`<mark>${part}</mark>` : part));
 }

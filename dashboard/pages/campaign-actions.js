@@ -34,7 +34,8 @@ export function CampaignActions({ campaign, onChange }) {
   }
   async function launch() {
     const left = campaign.progress?.pending ?? campaign.contactCount;
-    if (status === 'paused' || await confirm({ title: t('campaign.launchTitle'), body: t('campaign.launchBody', { n: left }), action: t('campaign.launch') })) run('launch');
+    if (status === 'paused' || await confirm({ title: t('campaign.launchTitle'), body: t('campaign.launchBody', { n: left }),
+      action: t('campaign.launch') })) run('launch');
   }
   async function remove() {
     if (!await confirm({ title: t('campaign.deleteTitle'), body: t('campaign.deleteBody'), action: t('common.delete'), danger: true })) return;
@@ -52,7 +53,9 @@ export function CampaignActions({ campaign, onChange }) {
   const item = (/** @type {string} */ label, /** @type {() => void} */ onClick) => html`<button class="plain" onClick=${onClick}>${label}</button>`;
   return html`<div class="actions">
     ${dialing && html`<button class="primary" aria-disabled=${busy} onClick=${() => run('pause')}><${Icon} name="pause" />${t('campaign.pause')}</button>`}
-    ${STARTABLE.includes(status) && html`<button class="primary" aria-disabled=${busy} onClick=${launch}><${Icon} name="play" />${t(status === 'paused' ? 'campaign.resume' : status === 'waiting' ? 'campaign.launchNow' : 'campaign.launch')}</button>`}
+    ${STARTABLE.includes(status) && html`
+      <button class="primary" aria-disabled=${busy} onClick=${launch}><${Icon} name="play" />
+        ${t(status === 'paused' ? 'campaign.resume' : status === 'waiting' ? 'campaign.launchNow' : 'campaign.launch')}</button>`}
     ${status === 'waiting' && html`<button aria-disabled=${busy} onClick=${() => run('pause')}><${Icon} name="pause" />${t('campaign.pause')}</button>`}
     ${STOPPABLE.includes(status) && html`<button aria-disabled=${busy} onClick=${() => setOpen('stop')}><${Icon} name="stop" />${t('campaign.stop')}</button>`}
     ${status === 'completed' && html`<button class="primary" onClick=${() => setOpen('again')}>${t('campaign.callAgain')}</button>`}
@@ -78,17 +81,21 @@ function StopDialog({ onClose, onStop }) {
   const [hangUp, setHangUp] = useState(false);
   return html`<${Dialog} title=${t('campaign.stopTitle')} onClose=${onClose}>
     <p>${t('campaign.stopBody')}</p>
-    <label class="check"><input type="checkbox" checked=${hangUp} onChange=${(/** @type {any} */ event) => setHangUp(event.target.checked)} />${t('campaign.hangUp')}</label>
-    <div class="actions"><button class="danger" onClick=${() => onStop(hangUp)}>${t('campaign.stop')}</button><button onClick=${onClose}>${t('common.cancel')}</button></div>
+    <label class="check"><input type="checkbox" checked=${hangUp} onChange=${(/** @type {any} */ event) => setHangUp(event.target.checked)} />
+      ${t('campaign.hangUp')}</label>
+    <div class="actions"><button class="danger" onClick=${() => onStop(hangUp)}>${t('campaign.stop')}</button>
+      <button onClick=${onClose}>${t('common.cancel')}</button></div>
   <//>`;
 }
 
 /** @param {{ campaign: any, onClose: () => void, onDone: () => void }} props */
 function ScheduleDialog({ campaign, onClose, onDone }) {
   return html`<${Dialog} title=${t('campaign.scheduleAction')} onClose=${onClose}>
-    <${Form} fields=${scheduleFields()} values=${{ startTime: campaign.startTime ?? '09:00', endTime: campaign.endTime ?? '17:00', timezone: campaign.timezone ?? zone }}
+    <${Form} fields=${scheduleFields()}
+      values=${{ startTime: campaign.startTime ?? '09:00', endTime: campaign.endTime ?? '17:00', timezone: campaign.timezone ?? zone }}
       submit=${t('campaign.scheduleSubmit')} onCancel=${onClose} onSubmit=${async (/** @type {any} */ values) => {
-        const answer = await post(`/campaigns/${campaign.campaignId}/schedule`, { startTime: values.startTime, endTime: values.endTime || undefined, timezone: values.timezone });
+        const answer = await post(`/campaigns/${campaign.campaignId}/schedule`,
+          { startTime: values.startTime, endTime: values.endTime || undefined, timezone: values.timezone });
         toast(answer.warning ?? t('campaign.done.schedule'));
         onDone();
       }} />
@@ -99,9 +106,11 @@ function ScheduleDialog({ campaign, onClose, onDone }) {
 function CallAgainDialog({ campaign, onClose, onDone }) {
   const [key] = useState(newKey);
   /** @type {import('../components/form.js').Field[]} */
-  const fields = [{ name: 'outcomes', type: 'checks', label: t('campaign.againWhich'), help: t('campaign.againHelp'), options: OUTCOMES.map((value) => ({ value, label: t(`campaign.outcomes.${value}`) })) }];
+  const fields = [{ name: 'outcomes', type: 'checks', label: t('campaign.againWhich'), help: t('campaign.againHelp'),
+    options: OUTCOMES.map((value) => ({ value, label: t(`campaign.outcomes.${value}`) })) }];
   return html`<${Dialog} title=${t('campaign.callAgain')} onClose=${onClose}>
-    <${Form} fields=${fields} values=${{ outcomes: ['failed'] }} submit=${t('campaign.callAgain')} onCancel=${onClose} onSubmit=${async (/** @type {any} */ { outcomes }) => {
+    <${Form} fields=${fields} values=${{ outcomes: ['failed'] }} submit=${t('campaign.callAgain')} onCancel=${onClose}
+      onSubmit=${async (/** @type {any} */ { outcomes }) => {
       const { data, warning } = await post(`/campaigns/${campaign.campaignId}/call-again`, { outcomes }, { idempotencyKey: `${key}-${outcomes}` });
       toast(warning ?? t('campaign.again', { n: data.contacts }));
       onDone();
@@ -119,7 +128,8 @@ function EditDialog({ campaign, onClose, onDone }) {
     followUpIntervals: followUp.intervalsMinutes.join(', '), maxConcurrentCalls: campaign.maxConcurrentCalls, ringTimeoutSeconds: campaign.ringTimeoutSeconds,
   };
   return html`<${Dialog} title=${t('campaign.edit')} onClose=${onClose}>
-    <${Form} fields=${fields} values=${values} submit=${t('common.save')} onCancel=${onClose} showChanges=${true} onSubmit=${async (/** @type {any} */ now, /** @type {any} */ changed) => {
+    <${Form} fields=${fields} values=${values} submit=${t('common.save')} onCancel=${onClose} showChanges=${true}
+      onSubmit=${async (/** @type {any} */ now, /** @type {any} */ changed) => {
       const body = 'followUpCall' in changed || 'followUpAttempts' in changed || 'followUpIntervals' in changed ? followUpBody(now) : {};
       for (const name of ['name', 'maxConcurrentCalls', 'ringTimeoutSeconds']) if (name in changed) body[name] = changed[name];
       await patch(`/campaigns/${campaign.campaignId}`, body);

@@ -16,8 +16,10 @@ export function zones() {
 /** @returns {import('../components/form.js').Field[]} */
 export const followUpFields = () => [
   { name: 'followUpCall', type: 'checkbox', label: t('newCampaign.followUpCall'), help: t('newCampaign.followUpHelp') },
-  { name: 'followUpAttempts', type: 'number', label: t('newCampaign.followUpAttempts'), required: true, min: 1, max: 100, when: (values) => values.followUpCall },
-  { name: 'followUpIntervals', label: t('newCampaign.followUpIntervals'), required: true, help: t('newCampaign.intervalsHelp'), placeholder: '60, 1440', when: (values) => values.followUpCall },
+  { name: 'followUpAttempts', type: 'number', label: t('newCampaign.followUpAttempts'), required: true, min: 1, max: 100,
+    when: (values) => values.followUpCall },
+  { name: 'followUpIntervals', label: t('newCampaign.followUpIntervals'), required: true, help: t('newCampaign.intervalsHelp'),
+    placeholder: '60, 1440', when: (values) => values.followUpCall },
   { name: 'maxConcurrentCalls', type: 'number', label: t('newCampaign.maxConcurrentCalls'), help: t('newCampaign.concurrentHelp'), min: 1, max: 100_000 },
   { name: 'ringTimeoutSeconds', type: 'number', label: t('newCampaign.ringTimeoutSeconds'), help: t('newCampaign.ringHelp'), min: 10, max: 120 },
 ];

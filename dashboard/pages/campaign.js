@@ -33,7 +33,8 @@ export default function Campaign({ params: { id } }) {
     { key: 'status', label: t('campaign.outcome'), render: (/** @type {any} */ c) => html`<${Badge} status=${c.status} />` },
     { key: 'reason', label: t('campaign.reason'), wide: true, render: (/** @type {any} */ c) => outcomeText(c) },
     { key: 'attempts', label: t('campaign.attempts'), align: /** @type {const} */ ('end'), render: (/** @type {any} */ c) => number(c.attempts) },
-    { key: 'data', label: t('campaign.data'), optional: true, render: (/** @type {any} */ c) => (c.dataCollected?.items ?? []).map((/** @type {any} */ item) => `${item.entity}: ${item.value}`).join(', ') || '–' },
+    { key: 'data', label: t('campaign.data'), optional: true,
+      render: (/** @type {any} */ c) => (c.dataCollected?.items ?? []).map((/** @type {any} */ item) => `${item.entity}: ${item.value}`).join(', ') || '–' },
   ];
   return html`
     <div class="head"><div class="row"><h1>${present.name}</h1><${Badge} status=${present.status} /></div>
@@ -44,11 +45,14 @@ export default function Campaign({ params: { id } }) {
       <section class="card" aria-labelledby="clock"><h2 id="clock">${t('campaign.clock')}</h2><${Clock} campaign=${present} agent=${agent.data} /></section>
     </div>
     <${LiveCalls} calls=${calls} />
-    <section class="stack" aria-labelledby="contacts"><div class="head"><h2 id="contacts">${t('campaign.contacts')}</h2><a href=${`/calls?campaignId=${id}`}>${t('campaign.calls')}</a></div>
+    <section class="stack" aria-labelledby="contacts">
+      <div class="head"><h2 id="contacts">${t('campaign.contacts')}</h2><a href=${`/calls?campaignId=${id}`}>${t('campaign.calls')}</a></div>
       <${Table} label=${t('campaign.contacts')} list=${contacts} columns=${columns} rowKey=${(/** @type {any} */ c) => c.phoneNumber}
         href=${(/** @type {any} */ c) => c.lastConversationId && `/calls/${c.lastConversationId}`} empty=${t('campaign.noContacts')}
         filters=${html`<div class="row" role="group" aria-label=${t('campaign.outcome')}>
-          ${['', ...CONTACT_STATUSES].map((each) => html`<button class="chip" aria-pressed=${each === (status ?? '')} onClick=${() => setQuery({ status: each })}>${each ? t(`status.${each}`) : t('common.all')}</button>`)}
+          ${['', ...CONTACT_STATUSES].map((each) =>
+            html`<button class="chip" aria-pressed=${each === (status ?? '')} onClick=${() => setQuery({ status: each })}>
+              ${each ? t(`status.${each}`) : t('common.all')}</button>`)}
         </div>`} /></section>`;
 }
 
@@ -103,8 +107,11 @@ function Progress({ campaign }) {
   const words = t('campaign.progressText', { done, all: campaign.contactCount });
   return html`
     <p class="figure numeric" aria-live="off">${words}</p>
-    <div class="segments" role="img" aria-label=${words}>${parts.map(({ key, count }) => count > 0 && html`<span key=${key} class=${key} style=${{ width: `${(count / all) * 100}%` }}></span>`)}</div>
-    <ul class="legend">${parts.map(({ key, count }) => html`<li key=${key}><span class=${`dot ${key}`} aria-hidden="true"></span>${t(`campaign.parts.${key}`)} <b class="numeric">${number(count)}</b></li>`)}</ul>`;
+    <div class="segments" role="img" aria-label=${words}>
+      ${parts.map(({ key, count }) => count > 0 && html`<span key=${key} class=${key} style=${{ width: `${(count / all) * 100}%` }}></span>`)}</div>
+    <ul class="legend">${parts.map(({ key, count }) =>
+      html`<li key=${key}><span class=${`dot ${key}`} aria-hidden="true"></span>
+        ${t(`campaign.parts.${key}`)} <b class="numeric">${number(count)}</b></li>`)}</ul>`;
 }
 
 /** When the next calls are made. @param {{ campaign: any, agent: any }} props */
@@ -114,9 +121,11 @@ function Clock({ campaign, agent }) {
   return html`<${Facts} facts=${[
     nextRunAt && [t('campaign.nextRun'), html`<${Time} at=${nextRunAt} /> <span class="muted">(${dateTime(nextRunAt)})</span>`],
     running && pacing && [t('campaign.pace'), t('campaign.perMinute', { count: number(Math.round(pacing.dialsPerMinute * 10) / 10) })],
-    running && pacing?.expectedEnd && [t('campaign.expectedEnd'), html`<span title=${dateTime(pacing.expectedEnd)}>${t('campaign.around', { at: time(pacing.expectedEnd) })}</span>`],
+    running && pacing?.expectedEnd && [t('campaign.expectedEnd'),
+      html`<span title=${dateTime(pacing.expectedEnd)}>${t('campaign.around', { at: time(pacing.expectedEnd) })}</span>`],
     [t('campaign.schedule'), campaign.scheduled ? scheduleText(campaign) : t('campaign.noSchedule')],
-    [t('campaign.followUps'), followUp.enabled ? t('campaign.followUpText', { n: followUp.attempts, minutes: followUp.intervalsMinutes.map(number).join(', ') }) : t('campaign.noFollowUps')],
+    [t('campaign.followUps'), followUp.enabled
+      ? t('campaign.followUpText', { n: followUp.attempts, minutes: followUp.intervalsMinutes.map(number).join(', ') }) : t('campaign.noFollowUps')],
     campaign.maxConcurrentCalls && [t('campaign.atOnce'), number(campaign.maxConcurrentCalls)],
     [t('campaign.agent'), html`<a href=${`/agents/${campaign.agentId}`}>${agent?.name ?? '…'}</a>`],
   ]} />`;
@@ -127,7 +136,8 @@ function LiveCalls({ calls }) {
   if (calls.size === 0) return null;
   const shown = [...calls.values()].slice(0, 12);
   return html`<section class="stack" aria-labelledby="live"><h2 id="live">${t('campaign.live', { n: calls.size })}</h2>
-    <ul class="live-calls">${shown.map((call) => html`<li key=${call.conversationId}><a href=${`/calls/${call.conversationId}`}><span class="pulse" aria-hidden="true"></span>
+    <ul class="live-calls">${shown.map((call) =>
+      html`<li key=${call.conversationId}><a href=${`/calls/${call.conversationId}`}><span class="pulse" aria-hidden="true"></span>
       <span class="ellipsis">${call.contact?.name || call.contact?.phoneNumber}</span></a></li>`)}
       ${calls.size > shown.length && html`<li class="muted">${t('campaign.more', { n: calls.size - shown.length })}</li>`}</ul></section>`;
 }

@@ -24,7 +24,9 @@ export default function Campaigns() {
   ];
   const filters = html`
     <${Search} label=${t('campaigns.search')} value=${name ?? ''} onSearch=${(/** @type {string} */ text) => setQuery({ name: text })} />
-    <select aria-label=${t('campaigns.status')} onChange=${(/** @type {any} */ event) => setQuery(event.target.value === 'active' ? { status: undefined, active: 'true' } : { status: event.target.value, active: undefined })}>
+    <select aria-label=${t('campaigns.status')}
+      onChange=${(/** @type {any} */ event) =>
+        setQuery(event.target.value === 'active' ? { status: undefined, active: 'true' } : { status: event.target.value, active: undefined })}>
       <option value="">${t('campaigns.anyStatus')}</option>
       <option value="active" selected=${!!active}>${t('campaigns.active')}</option>
       ${STATUSES.map((each) => html`<option value=${each} selected=${each === status}>${t(`status.${each}`)}</option>`)}
@@ -33,7 +35,8 @@ export default function Campaigns() {
     <div class="head"><h1>${t('campaigns.title')}</h1><a class="button primary" href="/campaigns/new"><${Icon} name="plus" />${t('newCampaign.title')}</a></div>
     <div class="stack"><${Table} label=${t('campaigns.title')} list=${list} columns=${columns} filters=${filters}
       rowKey=${(/** @type {any} */ c) => c.campaignId} href=${(/** @type {any} */ c) => `/campaigns/${c.campaignId}`}
-      empty=${name || status || active ? t('campaigns.noMatch') : html`<p>${t('campaigns.none')}</p><a class="button" href="/campaigns/new">${t('newCampaign.title')}</a>`} /></div>`;
+      empty=${name || status || active ? t('campaigns.noMatch')
+        : html`<p>${t('campaigns.none')}</p><a class="button" href="/campaigns/new">${t('newCampaign.title')}</a>`} /></div>`;
 }
 
 /** @param {{ campaign: any }} props */

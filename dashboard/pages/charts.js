@@ -13,7 +13,8 @@ export function HourChart({ rows, from }) {
   });
   const most = Math.max(1, ...hours.map(({ calls }) => calls));
   const height = (/** @type {number} */ count) => (count / most) * HEIGHT;
-  return html`<svg class="chart" viewBox=${`0 0 ${24 * (WIDTH + GAP)} ${HEIGHT + 1}`} role="img" aria-label=${t('overview.chartLabel', { calls: hours.reduce((all, { calls }) => all + calls, 0), most })}>
+  return html`<svg class="chart" viewBox=${`0 0 ${24 * (WIDTH + GAP)} ${HEIGHT + 1}`} role="img"
+    aria-label=${t('overview.chartLabel', { calls: hours.reduce((all, { calls }) => all + calls, 0), most })}>
     <line x1="0" x2=${24 * (WIDTH + GAP)} y1=${HEIGHT} y2=${HEIGHT} />
     ${hours.map(({ at, calls, answered }, hour) => html`<g key=${hour}><title>${`${time(at)}: ${t('overview.chartHour', { calls, answered })}`}</title>
       <rect class="hit" x=${hour * (WIDTH + GAP)} y="0" width=${WIDTH} height=${HEIGHT} />
@@ -21,12 +22,14 @@ export function HourChart({ rows, from }) {
       <rect class="answered" x=${hour * (WIDTH + GAP)} y=${HEIGHT - height(answered)} width=${WIDTH} height=${height(answered)} rx="2" /></g>`)}
   </svg>
   <div class="chart-hours" aria-hidden="true">${[0, 6, 12, 18].map((hour) => html`<span>${time(hours[hour].at)}</span>`)}</div>
-  <ul class="legend"><li><span class="dot reached" aria-hidden="true"></span>${t('overview.answeredCalls')}</li><li><span class="dot pending" aria-hidden="true"></span>${t('overview.otherCalls')}</li></ul>`;
+  <ul class="legend"><li><span class="dot reached" aria-hidden="true"></span>${t('overview.answeredCalls')}</li>
+    <li><span class="dot pending" aria-hidden="true"></span>${t('overview.otherCalls')}</li></ul>`;
 }
 
 /** Named counts as bars. @param {{ bars: { label: string, count: number }[] }} props */
 export function Bars({ bars }) {
   const most = Math.max(1, ...bars.map(({ count }) => count));
   return html`<ul class="bars">${bars.map(({ label, count }) => html`<li key=${label}><span class="ellipsis" title=${label}>${label}</span>
-    <span class="meter" aria-hidden="true"><span style=${{ width: `${(count / most) * 100}%` }}></span></span><b class="numeric end">${number(count)}</b></li>`)}</ul>`;
+    <span class="meter" aria-hidden="true"><span style=${{ width: `${(count / most) * 100}%` }}></span></span>
+    <b class="numeric end">${number(count)}</b></li>`)}</ul>`;
 }

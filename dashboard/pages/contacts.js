@@ -15,7 +15,8 @@ const contacts = () => ({
     { key: 'name', label: t('contacts.name'), render: (contact) => contact.name || contact.phoneNumber },
     { key: 'phone', label: t('contacts.phone'), render: (contact) => html`<span class="numeric">${contact.phoneNumber}</span>` },
     { key: 'email', label: t('contacts.email'), render: (contact) => contact.email ?? '–' },
-    { key: 'others', label: t('contacts.others'), wide: true, render: (contact) => pairsOf(others(contact)).map(({ name, text }) => `${name}: ${text}`).join(', ') || '–' },
+    { key: 'others', label: t('contacts.others'), wide: true,
+      render: (contact) => pairsOf(others(contact)).map(({ name, text }) => `${name}: ${text}`).join(', ') || '–' },
     { key: 'created', label: t('contacts.created'), optional: true, render: (contact) => html`<${Time} at=${contact.metadata.createdAt} />` },
   ],
   fields: () => [
@@ -27,7 +28,8 @@ const contacts = () => ({
   ],
   values: (contact) => (contact ? { phoneNumber: contact.phoneNumber, name: contact.name, email: contact.email, others: pairsOf(others(contact)) } : {}),
   // A field that is not a text is sent only where its text was changed.
-  body: ({ phoneNumber, name, email, others: pairs }) => ({ ...valuesOf(pairs), phoneNumber: phoneNumber ?? '', ...(name && { name }), ...(email && { email }) }),
+  body: ({ phoneNumber, name, email, others: pairs }) =>
+    ({ ...valuesOf(pairs), phoneNumber: phoneNumber ?? '', ...(name && { name }), ...(email && { email }) }),
   deleteOptions: [{ name: 'erase', type: 'checkbox', label: t('contacts.erase'), help: t('contacts.eraseHelp') }],
 });
 

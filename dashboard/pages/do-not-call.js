@@ -16,7 +16,8 @@ const doNotCall = () => ({
     { key: 'since', label: t('doNotCall.since'), wide: true, render: (entry) => html`<${Time} at=${entry.metadata.createdAt} />` },
   ],
   fields: () => [
-    { name: 'phoneNumber', label: t('doNotCall.numbers'), type: 'textarea', rows: 8, required: true, help: t('doNotCall.numbersHelp'), placeholder: '+4930123456\n+15550100055' },
+    { name: 'phoneNumber', label: t('doNotCall.numbers'), type: 'textarea', rows: 8, required: true, help: t('doNotCall.numbersHelp'),
+      placeholder: '+4930123456\n+15550100055' },
   ],
   create: ({ phoneNumber }) => addAll((phoneNumber ?? '').split(/[\n,;]/).map((/** @type {string} */ each) => each.trim()).filter(Boolean)),
 });

@@ -26,7 +26,8 @@ export function Estimate({ agentId, contacts, concurrency, window }) {
   return html`<${Facts} facts=${[
       [t('estimate.contacts'), contacts ? number(contacts) : '–'],
       [t('estimate.takes'), contacts ? takesText(total, perDay) : '–'],
-      past?.cost !== undefined && past.currency && [t('estimate.costs'), contacts ? t('estimate.about', { amount: money((past.cost / past.calls) * contacts, past.currency) }) : '–'],
+      past?.cost !== undefined && past.currency
+        && [t('estimate.costs'), contacts ? t('estimate.about', { amount: money((past.cost / past.calls) * contacts, past.currency) }) : '–'],
     ]} />
     <p class="help">${t(past?.calls ? 'estimate.fromPast' : 'estimate.assumed', { n: past?.calls ?? 0, seconds: Math.round(seconds), lines })}</p>`;
 }

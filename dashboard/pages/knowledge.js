@@ -17,7 +17,8 @@ const documents = () => ({
   columns: [
     { key: 'name', label: t('documents.name'), wide: true, render: (document) => document.name },
     { key: 'type', label: t('documents.source'), render: (document) => t(`documents.sources.${document.type}`, { fallback: document.type }) },
-    { key: 'length', label: t('documents.length'), align: 'end', render: (document) => html`<span class="numeric">${number(document.details.textLength)}</span>` },
+    { key: 'length', label: t('documents.length'), align: 'end',
+      render: (document) => html`<span class="numeric">${number(document.details.textLength)}</span>` },
     { key: 'created', label: t('documents.created'), render: (document) => html`<${Time} at=${document.metadata.createdAt} />` },
     { key: 'url', label: t('documents.url'), optional: true, render: (document) => document.details.url ?? '–' },
   ],
@@ -51,7 +52,8 @@ const groups = () => ({
   path: GROUPS, texts: 'groups', id: (group) => group.groupId, name: (group) => group.name, search: true,
   columns: [
     { key: 'name', label: t('groups.name'), render: (group) => group.name },
-    { key: 'documents', label: t('groups.documents'), wide: true, render: (group) => group.documents.map((/** @type {any} */ each) => each.name).join(', ') || '–' },
+    { key: 'documents', label: t('groups.documents'), wide: true,
+      render: (group) => group.documents.map((/** @type {any} */ each) => each.name).join(', ') || '–' },
     { key: 'created', label: t('documents.created'), render: (group) => html`<${Time} at=${group.metadata.createdAt} />` },
   ],
   fields: (group) => [
@@ -68,6 +70,7 @@ export default function Knowledge() {
   const kind = tab === 'groups' ? groups() : documents();
   const tabs = ['documents', 'groups', 'question'].map((key) => ({ key, label: t(`${key}.title`) }));
   return html`<h1>${t('knowledge.title')}</h1>
-    <div><${Tabs} label=${t('knowledge.title')} tabs=${tabs} current=${tab} onChange=${(/** @type {string} */ next) => setQuery({ tab: next, search: undefined })}>
+    <div><${Tabs} label=${t('knowledge.title')} tabs=${tabs} current=${tab}
+      onChange=${(/** @type {string} */ next) => setQuery({ tab: next, search: undefined })}>
       <div class="stack">${tab === 'question' ? html`<${TryQuestion} />` : html`<${Resource} key=${kind.path} kind=${kind} inTab=${true} />`}</div><//></div>`;
 }

@@ -57,7 +57,9 @@ export default function NewCampaign() {
     if (busy) return;
     const missing = missingParts(checked, values);
     if (Object.keys(missing).length) return fail(missing);
-    if (how === 'start' && values.when === 'now' && !await confirm({ title: t('campaign.launchTitle'), body: t('campaign.launchBody', { n: checked?.report.total }), action: t('campaign.launch') })) return;
+    if (how === 'start' && values.when === 'now'
+      && !await confirm({ title: t('campaign.launchTitle'), body: t('campaign.launchBody', { n: checked?.report.total }),
+        action: t('campaign.launch') })) return;
     setBusy(true);
     const { form, body } = formData(/** @type {Checked} */ (checked), values, how);
     if (sent.current.body !== body) sent.current = { body, key: newKey() };
@@ -76,7 +78,8 @@ export default function NewCampaign() {
     requestAnimationFrame(() => /** @type {HTMLElement | null | undefined} */ (page.current?.querySelector('[aria-invalid], .alert.bad'))?.focus());
   }
   const window = values.when === 'schedule' ? values : null;
-  const card = (/** @type {string} */ key, /** @type {any} */ content) => html`<section class="card" aria-labelledby=${`part-${key}`}><h2 id=${`part-${key}`}>${t(`newCampaign.parts.${key}`)}</h2>${content}</section>`;
+  const card = (/** @type {string} */ key, /** @type {any} */ content) =>
+    html`<section class="card" aria-labelledby=${`part-${key}`}><h2 id=${`part-${key}`}>${t(`newCampaign.parts.${key}`)}</h2>${content}</section>`;
   return html`
     <div class="head"><h1>${t('newCampaign.title')}</h1></div>
     <div class="grid new-campaign" ref=${page}>
@@ -87,15 +90,19 @@ export default function NewCampaign() {
           ${callers?.length === 0 && html`<p class="alert warn">${t('newCampaign.noAgent')} <a href="/agents/new">${t('newCampaign.makeAgent')}</a></p>`}
           <${Placeholders} agent=${agent} checked=${checked} />`)}
         ${card('time', html`<fieldset class="field"><legend class="hidden">${t('newCampaign.parts.time')}</legend><div class="row">
-            ${['now', 'schedule'].map((when) => html`<label class="check"><input type="radio" name="when" checked=${values.when === when} onChange=${() => set('when', when)} />${t(`newCampaign.when.${when}`)}</label>`)}</div></fieldset>
-          ${values.when === 'schedule' && html`<div class="columns"><${Fields} fields=${fields.schedule} values=${values} errors=${errors} onChange=${set} /></div>`}
+            ${['now', 'schedule'].map((when) =>
+              html`<label class="check"><input type="radio" name="when" checked=${values.when === when} onChange=${() => set('when', when)} />
+                ${t(`newCampaign.when.${when}`)}</label>`)}</div></fieldset>
+          ${values.when === 'schedule' && html`
+            <div class="columns"><${Fields} fields=${fields.schedule} values=${values} errors=${errors} onChange=${set} /></div>`}
           ${checked && html`<${CallingWeeks} numbers=${checked.report.numbers} window=${window} hours=${safeguards.data?.callingHours} />`}`)}
         ${card('rules', html`<${Fields} fields=${fields.rules} values=${values} errors=${errors} onChange=${set} />`)}
       </div>
       <aside class="card summary" aria-labelledby="summary"><h2 id="summary">${t('newCampaign.parts.summary')}</h2>
         <${Estimate} agentId=${values.agentId} contacts=${checked ? checked.report.total - checked.blocked : 0} concurrency=${values.maxConcurrentCalls} window=${window} />
         ${errors[''] && html`<p class="alert bad" role="alert" tabindex="-1">${errors['']}</p>`}
-        <button class="primary" aria-disabled=${busy} onClick=${() => send('start')}><${Icon} name=${values.when === 'now' ? 'play' : 'calendar'} />${busy ? t('form.sending') : t(values.when === 'now' ? 'campaign.launch' : 'newCampaign.schedule')}</button>
+        <button class="primary" aria-disabled=${busy} onClick=${() => send('start')}><${Icon} name=${values.when === 'now' ? 'play' : 'calendar'} />
+          ${busy ? t('form.sending') : t(values.when === 'now' ? 'campaign.launch' : 'newCampaign.schedule')}</button>
         <button aria-disabled=${busy} onClick=${() => send('draft')}>${t('newCampaign.saveDraft')}</button>
         <p class="help">${t('newCampaign.nothingYet')}</p>
       </aside>
@@ -120,11 +127,13 @@ function missingParts(checked, values) {
 /** The request, and a text that differs where the request does. @param {Checked} checked @param {Record<string, any>} values @param {'draft' | 'start'} how */
 function formData(checked, values, how) {
   /** @type {Record<string, any>} */
-  const body = { name: values.name.trim(), agentId: values.agentId, maxConcurrentCalls: values.maxConcurrentCalls, ringTimeoutSeconds: values.ringTimeoutSeconds };
+  const body = { name: values.name.trim(), agentId: values.agentId, maxConcurrentCalls: values.maxConcurrentCalls,
+    ringTimeoutSeconds: values.ringTimeoutSeconds };
   for (const [role, header] of Object.entries(checked.report.columns)) body[`${role}Column`] = header;
   const followUp = followUpBody(values);
   if (followUp.followUpCall) Object.assign(body, followUp, { followUpIntervals: followUp.followUpIntervals.join(',') });
-  if (values.when === 'schedule') Object.assign(body, { startTime: values.startTime, endTime: values.endTime, timezone: values.timezone, scheduled: how === 'start' });
+  if (values.when === 'schedule') Object.assign(body,
+    { startTime: values.startTime, endTime: values.endTime, timezone: values.timezone, scheduled: how === 'start' });
   else body.launch = how === 'start';
   const form = new FormData();
   for (const [name, value] of Object.entries(body)) if (value !== undefined && value !== '') form.set(name, String(value));

@@ -21,7 +21,8 @@ export default function Numbers() {
       { key: 'number', label: t('numbers.number'), render: (row) => html`<span class="numeric">${row.phoneNumber}</span>` },
       { key: 'provider', label: t('numbers.provider'), render: (row) => row.provider ?? '–' },
       { key: 'answers', label: t('numbers.answers'), render: (row) => (answering(row) ? names(row, true) : t('numbers.nobody')) },
-      { key: 'shows', label: t('numbers.shows'), wide: true, render: (row) => (row.agents.some((/** @type {any} */ agent) => !agent.answers) ? names(row, false) : '–') },
+      { key: 'shows', label: t('numbers.shows'), wide: true,
+        render: (row) => (row.agents.some((/** @type {any} */ agent) => !agent.answers) ? names(row, false) : '–') },
     ],
     fields: (row) => [
       ...(row ? [] : [{ name: 'phoneNumber', label: t('numbers.number'), required: true, placeholder: '+4930123456', help: t('numbers.numberHelp') }]),

@@ -37,9 +37,13 @@ export default function Overview() {
       <section class="card" aria-labelledby="by-hour"><h2 id="by-hour">${t('overview.byHour')}</h2><${HourChart} rows=${today.rows} from=${from} /></section>
       <section class="card" aria-labelledby="outcomes"><h2 id="outcomes">${t('overview.outcomes')}</h2><${Outcomes} rows=${today.rows} /></section>
     </div>`}
-    ${active.data?.length > 0 && html`<section class="stack" aria-labelledby="active"><div class="head"><h2 id="active">${t('overview.active')}</h2><a href="/campaigns?active=true">${t('overview.allCampaigns')}</a></div>
-      <div class="grid">${active.data.map((/** @type {any} */ campaign) => html`<${ActiveCampaign} key=${campaign.campaignId} campaign=${campaign} />`)}</div></section>`}
-    ${latest.data?.length > 0 && html`<section class="stack" aria-labelledby="latest"><h2 id="latest">${t('overview.latest')}</h2><${LatestCalls} calls=${latest.data} /></section>`}`;
+    ${active.data?.length > 0 && html`
+      <section class="stack" aria-labelledby="active">
+        <div class="head"><h2 id="active">${t('overview.active')}</h2><a href="/campaigns?active=true">${t('overview.allCampaigns')}</a></div>
+      <div class="grid">${active.data.map((/** @type {any} */ campaign) =>
+        html`<${ActiveCampaign} key=${campaign.campaignId} campaign=${campaign} />`)}</div></section>`}
+    ${latest.data?.length > 0 && html`
+      <section class="stack" aria-labelledby="latest"><h2 id="latest">${t('overview.latest')}</h2><${LatestCalls} calls=${latest.data} /></section>`}`;
 }
 
 /** A call is counted that long after its end, and the state of services is no event. @param {() => void} reload */
@@ -79,7 +83,8 @@ function Figures({ today, live }) {
 function Outcomes({ rows }) {
   const all = useMemo(() => Object.entries(sum(rows).outcomes).sort((a, b) => b[1] - a[1]), [rows]);
   if (all.length === 0) return html`<p class="muted">${t('overview.noCalls')}</p>`;
-  return html`<${Bars} bars=${all.slice(0, 8).map(([key, count]) => ({ label: t(`reason.${key}`, { fallback: t(`status.${key}`, { fallback: key }) }), count }))} />`;
+  return html`<${Bars} bars=${all.slice(0, 8)
+    .map(([key, count]) => ({ label: t(`reason.${key}`, { fallback: t(`status.${key}`, { fallback: key }) }), count }))} />`;
 }
 
 /** @param {{ campaign: any }} props */
@@ -87,7 +92,8 @@ function ActiveCampaign({ campaign: { campaignId, name, status, startIndex, cont
   return html`<article class="card">
     <div class="head"><h3 class="ellipsis"><a href=${`/campaigns/${campaignId}`}>${name}</a></h3><${Badge} status=${status} /></div>
     <span class="meter" aria-hidden="true"><span style=${{ width: `${contactCount ? (startIndex / contactCount) * 100 : 0}%` }}></span></span>
-    <p class="muted numeric">${t('overview.dialed', { done: startIndex, all: contactCount })}${nextRunAt && html` · ${t('overview.next')} <${Time} at=${nextRunAt} />`}</p>
+    <p class="muted numeric">${t('overview.dialed', { done: startIndex, all: contactCount })}
+      ${nextRunAt && html` · ${t('overview.next')} <${Time} at=${nextRunAt} />`}</p>
   </article>`;
 }
 
@@ -98,8 +104,10 @@ function LatestCalls({ calls }) {
     { key: 'status', label: t('campaigns.status'), render: (/** @type {any} */ c) => html`<${Badge} status=${c.status} />` },
     { key: 'agent', label: t('campaign.agent'), render: (/** @type {any} */ c) => c.agentName },
     { key: 'summary', label: t('overview.summary'), wide: true, render: (/** @type {any} */ c) => c.summary ?? '–' },
-    { key: 'length', label: t('overview.lengthShort'), align: /** @type {const} */ ('end'), render: (/** @type {any} */ c) => (c.conversationDuration ? duration(c.conversationDuration) : '–') },
-    { key: 'time', label: t('overview.time'), render: (/** @type {any} */ c) => html`<span title=${dateTime(c.startTimeUnix * 1000)}><${Time} at=${c.startTimeUnix * 1000} /></span>` },
+    { key: 'length', label: t('overview.lengthShort'), align: /** @type {const} */ ('end'),
+      render: (/** @type {any} */ c) => (c.conversationDuration ? duration(c.conversationDuration) : '–') },
+    { key: 'time', label: t('overview.time'),
+      render: (/** @type {any} */ c) => html`<span title=${dateTime(c.startTimeUnix * 1000)}><${Time} at=${c.startTimeUnix * 1000} /></span>` },
   ];
   return html`<${Table} short=${true} label=${t('overview.latest')} list=${staticList(calls)} columns=${columns}
     rowKey=${(/** @type {any} */ c) => c.conversationId} href=${(/** @type {any} */ c) => `/calls/${c.conversationId}`} />`;

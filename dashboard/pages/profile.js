@@ -32,10 +32,12 @@ export default function Profile() {
 function Display() {
   /** @type {import('../components/form.js').Field[]} */
   const fields = [
-    { name: 'language', label: t('profile.language'), type: 'select', required: true, options: Object.entries(languages).map(([value, label]) => ({ value, label })) },
+    { name: 'language', label: t('profile.language'), type: 'select', required: true,
+      options: Object.entries(languages).map(([value, label]) => ({ value, label })) },
     { name: 'zone', label: t('profile.zone'), type: 'select', required: true, help: t('profile.zoneHelp'), options: zones() },
   ];
-  return html`<${Form} fields=${fields} values=${{ language, zone }} submit=${t('common.save')} onSubmit=${async (/** @type {any} */ values) => choose(values)} />`;
+  return html`<${Form} fields=${fields} values=${{ language, zone }} submit=${t('common.save')}
+    onSubmit=${async (/** @type {any} */ values) => choose(values)} />`;
 }
 
 /** @param {{ list: import('../lib/data.js').List, onReplaced: () => void }} props */
@@ -51,18 +53,24 @@ function Keys({ list, onReplaced }) {
     } catch (error) { toastError(error); }
   }
   async function remove(/** @type {any} */ key) {
-    if (!await confirm({ title: t('profile.deleteKeyTitle', { name: key.name }), body: t('profile.deleteKeyBody'), action: t('common.delete'), danger: true })) return;
+    if (!await confirm({ title: t('profile.deleteKeyTitle', { name: key.name }), body: t('profile.deleteKeyBody'), action: t('common.delete'),
+      danger: true })) return;
     try { await del(`/me/api-keys/${key.keyId}`); toast(t('profile.keyDeleted')); onReplaced(); } catch (error) { toastError(error); }
   }
   const columns = [
     { key: 'name', label: t('profile.keyName'), wide: true, render: (/** @type {any} */ key) => (key.isAccountKey ? t('profile.ownKey') : key.name) },
     { key: 'prefix', label: t('profile.keyPrefix'), render: (/** @type {any} */ key) => html`<code>${key.prefix}…</code>` },
-    { key: 'scopes', label: t('profile.scopes'), render: (/** @type {any} */ key) => (key.scopes.length === SCOPES.length ? t('profile.allScopes') : key.scopes.map((/** @type {string} */ each) => t(`profile.scopeNames.${each}`)).join(', ')) },
+    { key: 'scopes', label: t('profile.scopes'),
+      render: (/** @type {any} */ key) =>
+        (key.scopes.length === SCOPES.length ? t('profile.allScopes')
+          : key.scopes.map((/** @type {string} */ each) => t(`profile.scopeNames.${each}`)).join(', ')) },
     { key: 'used', label: t('profile.lastUsed'), render: (/** @type {any} */ key) => html`<${Time} at=${key.lastUsedAt} />` },
-    { key: 'expires', label: t('profile.expires'), render: (/** @type {any} */ key) => (key.expiresAt ? html`<${Time} at=${key.expiresAt} />` : t('profile.never')) },
+    { key: 'expires', label: t('profile.expires'),
+      render: (/** @type {any} */ key) => (key.expiresAt ? html`<${Time} at=${key.expiresAt} />` : t('profile.never')) },
     { key: 'actions', label: t('profile.actions'), render: (/** @type {any} */ key) => (key.isAccountKey
       ? html`<button class="small" onClick=${regenerate}>${t('profile.regenerate')}</button>`
-      : html`<span class="actions"><button class="small" aria-label=${t('profile.changeKey', { name: key.name })} onClick=${() => setOpen(key)}>${t('profile.change')}</button>
+      : html`<span class="actions"><button class="small" aria-label=${t('profile.changeKey', { name: key.name })} onClick=${() => setOpen(key)}>
+        ${t('profile.change')}</button>
         <button class="small" aria-label=${t('profile.deleteKey', { name: key.name })} onClick=${() => remove(key)}>${t('common.delete')}</button></span>`) },
   ];
   const close = () => setOpen(null);
@@ -70,7 +78,8 @@ function Keys({ list, onReplaced }) {
     <div class="head"><h2 id="keys">${t('profile.keys')}</h2><button onClick=${() => setOpen({})}>${t('profile.addKey')}</button></div>
     <p class="muted">${t('profile.keysHelp')}</p>
     <${Table} short=${true} label=${t('profile.keys')} list=${list} columns=${columns} rowKey=${(/** @type {any} */ key) => key.keyId} />
-    ${open && html`<${KeyDialog} apiKey=${open} onClose=${close} onDone=${(/** @type {string | undefined} */ secret) => { close(); if (secret) setShown(secret); list.refresh(); }} />`}
+    ${open && html`<${KeyDialog} apiKey=${open} onClose=${close}
+      onDone=${(/** @type {string | undefined} */ secret) => { close(); if (secret) setShown(secret); list.refresh(); }} />`}
     ${shown && html`<${SecretOnce} title=${t('profile.newKey')} value=${shown} onClose=${() => setShown('')} />`}
   </section>`;
 }
@@ -111,11 +120,14 @@ function Sessions({ list }) {
     } catch (error) { toastError(error); }
   }
   const columns = [
-    { key: 'key', label: t('profile.signedInWith'), wide: true, render: (/** @type {any} */ s) => html`${s.keyName ?? t('profile.loginLink')} ${s.isPresent && html`<${Badge} status="present" tone="live" />`}` },
+    { key: 'key', label: t('profile.signedInWith'), wide: true,
+      render: (/** @type {any} */ s) => html`${s.keyName ?? t('profile.loginLink')} ${s.isPresent && html`<${Badge} status="present" tone="live" />`}` },
     { key: 'created', label: t('profile.signedInAt'), render: (/** @type {any} */ s) => html`<${Time} at=${s.createdAt} />` },
     { key: 'used', label: t('profile.lastUsed'), render: (/** @type {any} */ s) => html`<${Time} at=${s.lastUsedAt} />` },
     { key: 'expires', label: t('profile.ends'), render: (/** @type {any} */ s) => html`<${Time} at=${s.expiresAt} />` },
-    { key: 'actions', label: t('profile.actions'), render: (/** @type {any} */ s) => html`<button class="small" onClick=${() => end(s)}>${t(s.isPresent ? 'shell.signOut' : 'profile.endSession')}</button>` },
+    { key: 'actions', label: t('profile.actions'),
+      render: (/** @type {any} */ s) =>
+        html`<button class="small" onClick=${() => end(s)}>${t(s.isPresent ? 'shell.signOut' : 'profile.endSession')}</button>` },
   ];
   return html`<section class="stack" aria-labelledby="sessions"><h2 id="sessions">${t('profile.sessions')}</h2>
     <${Table} short=${true} label=${t('profile.sessions')} list=${list} columns=${columns} rowKey=${(/** @type {any} */ s) => s.sessionId} /></section>`;
@@ -135,6 +147,7 @@ function WebhookSecret() {
   }
   return html`<p class="muted">${t('profile.webhookHelp')}</p>
     ${secret && html`<${Secret} label=${t('profile.webhookSecret')} value=${secret} />`}
-    <div class="actions">${secret ? html`<button onClick=${() => setSecret('')}>${t('profile.hide')}</button>` : html`<button onClick=${show}>${t('profile.show')}</button>`}
+    <div class="actions">${secret ? html`<button onClick=${() => setSecret('')}>${t('profile.hide')}</button>`
+      : html`<button onClick=${show}>${t('profile.show')}</button>`}
       <button onClick=${rotate}>${t('profile.rotate')}</button></div>`;
 }

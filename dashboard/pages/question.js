@@ -15,11 +15,13 @@ export function TryQuestion() {
     { name: 'question', label: t('question.question'), required: true, help: t('question.questionHelp') },
     { name: 'agentId', label: t('question.agent'), default: '',
       render: (props) => html`<${Picker} ...${props} from=${AGENTS} first=${[{ value: '', label: t('question.noAgent') }]} />` },
-    { name: 'documentIds', label: t('groups.documents'), required: true, when: (values) => !ofAgent(values), render: (props) => html`<${DocumentPicker} ...${props} known=${[]} />` },
+    { name: 'documentIds', label: t('groups.documents'), required: true, when: (values) => !ofAgent(values),
+      render: (props) => html`<${DocumentPicker} ...${props} known=${[]} />` },
   ];
   async function ask(/** @type {Record<string, any>} */ values) {
     setPassages(null);
-    const { data } = await post('/knowledge-base/search', { question: values.question, ...(ofAgent(values) ? { agentId: values.agentId } : { documentIds: values.documentIds }) });
+    const { data } = await post('/knowledge-base/search',
+      { question: values.question, ...(ofAgent(values) ? { agentId: values.agentId } : { documentIds: values.documentIds }) });
     setPassages(data.passages);
     setAsked(values);
   }

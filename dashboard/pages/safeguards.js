@@ -20,14 +20,16 @@ const RULES = {
   callingHours: () => [
     { name: 'callingHours.from', label: t('safeguards.from'), type: 'time', required: true },
     { name: 'callingHours.to', label: t('safeguards.to'), type: 'time', required: true },
-    { name: 'callingHours.days', label: t('safeguards.days'), type: 'checks', dense: true, options: DAYS.map((value) => ({ value, label: t(`safeguards.dayNames.${value}`) })) },
+    { name: 'callingHours.days', label: t('safeguards.days'), type: 'checks', dense: true,
+      options: DAYS.map((value) => ({ value, label: t(`safeguards.dayNames.${value}`) })) },
   ],
   callsPerNumber: () => [
     { name: 'callsPerNumber.perDay', label: t('safeguards.perDay'), type: 'number', min: 1, max: 1000, default: t('safeguards.noLimit') },
     { name: 'callsPerNumber.perWeek', label: t('safeguards.perWeek'), type: 'number', min: 1, max: 1000, default: t('safeguards.noLimit') },
   ],
   allowedPrefixes: () => [
-    { name: 'allowedPrefixes.prefixes', label: t('safeguards.prefixes'), type: 'textarea', rows: 4, required: true, help: t('safeguards.prefixesHelp'), placeholder: '+1\n+4930' },
+    { name: 'allowedPrefixes.prefixes', label: t('safeguards.prefixes'), type: 'textarea', rows: 4, required: true,
+      help: t('safeguards.prefixesHelp'), placeholder: '+1\n+4930' },
   ],
   dailyCalls: () => [
     { name: 'dailyCalls.limit', label: t('safeguards.limit'), type: 'number', required: true, min: 1, max: 10_000_000 },
@@ -56,14 +58,17 @@ function Rule({ name, rule, onSaved }) {
   const mode = `${name}.mode`;
   /** @type {Field[]} */
   const fields = [
-    { name: mode, label: t('safeguards.mode'), type: 'select', required: true, options: ['off', 'warn', 'enforce'].map((value) => ({ value, label: t(`safeguards.modes.${value}`) })) },
+    { name: mode, label: t('safeguards.mode'), type: 'select', required: true,
+      options: ['off', 'warn', 'enforce'].map((value) => ({ value, label: t(`safeguards.modes.${value}`) })) },
     ...RULES[name]().map((field) => ({ ...field, when: (/** @type {any} */ values) => values[mode] !== 'off' })),
   ];
   const saved = Object.fromEntries(Object.entries(rule).map(([key, value]) => [`${name}.${key}`, key === 'prefixes' ? value.join('\n') : value]));
   return html`<section class="card" aria-labelledby=${`rule-${name}`}>
-    <div class="head"><h2 id=${`rule-${name}`}>${t(`safeguards.rules.${name}`)}</h2><span class=${`badge ${TONES[rule.mode] ?? ''}`}>${t(`safeguards.modes.${rule.mode}`)}</span></div>
+    <div class="head"><h2 id=${`rule-${name}`}>${t(`safeguards.rules.${name}`)}</h2>
+      <span class=${`badge ${TONES[rule.mode] ?? ''}`}>${t(`safeguards.modes.${rule.mode}`)}</span></div>
     <p class="muted">${t(`safeguards.ruleHelp.${name}`)}</p>
-    <${Form} fields=${fields} values=${saved} submit=${t('common.save')} showChanges=${true} onSubmit=${async (/** @type {any} */ _, /** @type {Record<string, any>} */ changed) => {
+    <${Form} fields=${fields} values=${saved} submit=${t('common.save')} showChanges=${true}
+      onSubmit=${async (/** @type {any} */ _, /** @type {Record<string, any>} */ changed) => {
       const body = Object.fromEntries(Object.entries(changed).map(([key, value]) => [key.slice(name.length + 1), written(key, value)]));
       const { data } = await patch('/safeguards', { [name]: body });
       onSaved(data);

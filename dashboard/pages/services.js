@@ -12,7 +12,8 @@ import { Table } from '../components/table.js';
 const KINDS = ['carrier', 'llm', 'stt', 'tts', 'embeddings'];
 
 /** Those in use come first. @param {any} a @param {any} b */
-const inOrder = (a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || Number(b.configured) - Number(a.configured) || (a.rank ?? Infinity) - (b.rank ?? Infinity) || 0;
+const inOrder = (a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || Number(b.configured) - Number(a.configured)
+  || (a.rank ?? Infinity) - (b.rank ?? Infinity) || 0;
 
 export function Services() {
   const { data, error, reload } = useResource('/services');
@@ -56,7 +57,8 @@ function ServiceDialog({ service, onClose }) {
   return html`<${Dialog} title=${service.provider} onClose=${onClose}>
     <${Facts} facts=${[
       [t('services.kind'), t(`services.kinds.${service.kind}`, { fallback: service.kind })], [t('services.state'), html`<${State} service=${service} />`],
-      service.outage && [t('services.outage'), service.outage.reason], service.outage?.since && [t('services.since'), html`<${Time} at=${service.outage.since} full=${true} />`],
+      service.outage && [t('services.outage'), service.outage.reason],
+      service.outage?.since && [t('services.since'), html`<${Time} at=${service.outage.since} full=${true} />`],
     ]} />
     ${service.settings.length > 0 && html`<div class="stack">
       <p>${t(service.configured ? 'services.settings' : 'services.missing')}</p><pre tabindex="0">${service.settings.join('\n')}</pre></div>`}
@@ -65,6 +67,7 @@ function ServiceDialog({ service, onClose }) {
     ${report?.numbers.length > 0 && html`<p><b>${t('services.numbers')}</b> ${report.numbers.join(', ')}</p>`}
     ${report?.enter.length > 0 && html`<p><b>${t('services.enter')}</b></p>
       ${report.enter.map((/** @type {any} */ each) => html`<div key=${each.at}><p>${each.at}</p><pre tabindex="0">${each.value}</pre></div>`)}`}
-    <div class="actions">${service.configured && html`<button class="primary" aria-disabled=${busy} onClick=${check}>${t(busy ? 'services.checking' : 'services.check')}</button>`}
+    <div class="actions">${service.configured
+      && html`<button class="primary" aria-disabled=${busy} onClick=${check}>${t(busy ? 'services.checking' : 'services.check')}</button>`}
       <button onClick=${onClose}>${t('common.close')}</button></div><//>`;
 }

@@ -17,7 +17,8 @@ export default function Settings() {
     columns: [
       { key: 'url', label: t('webhooks.url'), wide: true, render: (/** @type {any} */ hook) => hook.url },
       { key: 'state', label: t('webhooks.state'), render: (/** @type {any} */ hook) => html`<${OnOff} hook=${hook} />` },
-      { key: 'types', label: t('webhooks.types'), render: (/** @type {any} */ hook) => (hook.types.includes('*') ? t('webhooks.allTypes') : hook.types.join(', ')) },
+      { key: 'types', label: t('webhooks.types'),
+        render: (/** @type {any} */ hook) => (hook.types.includes('*') ? t('webhooks.allTypes') : hook.types.join(', ')) },
       { key: 'recent', label: t('webhooks.recent'), render: (/** @type {any} */ hook) => html`<${Recent} counts=${hook.recent} />` },
       { key: 'description', label: t('webhooks.description'), optional: true, render: (/** @type {any} */ hook) => hook.description || '–' },
     ],

@@ -27,7 +27,8 @@ const tools = () => ({
     ? { ...tool, parameters: Object.keys(tool.parameters?.properties ?? {}).length ? JSON.stringify(tool.parameters, null, 2) : '' }
     : { method: 'POST' }),
   body: ({ name, description, url, method, timeoutMs, parameters }) => ({
-    name: name ?? '', description: description ?? '', url: url ?? '', method, timeoutMs: timeoutMs ?? 10_000, ...(parameters?.trim() ? { parameters: schema(parameters) } : {}),
+    name: name ?? '', description: description ?? '', url: url ?? '', method, timeoutMs: timeoutMs ?? 10_000,
+    ...(parameters?.trim() ? { parameters: schema(parameters) } : {}),
   }),
 });
 

@@ -19,12 +19,14 @@ export const transferRules = () => ({
     { name: 'transferDestination.type', label: t('transferRules.destinationType'), type: 'select', required: true,
       options: ['phone', 'sip_uri'].map((value) => ({ value, label: t(`transferRules.destinationTypes.${value}`) })) },
     { name: 'transferDestination.phoneNumber', label: t('transferRules.phone'), required: true, placeholder: '+4930123456', when: isPhone },
-    { name: 'transferDestination.sipUri', label: t('transferRules.sip'), required: true, placeholder: 'sip:desk@example.com', when: (values) => !isPhone(values) },
+    { name: 'transferDestination.sipUri', label: t('transferRules.sip'), required: true, placeholder: 'sip:desk@example.com',
+      when: (values) => !isPhone(values) },
     { name: 'transferType', label: t('transferRules.type'), type: 'select', required: true, help: t('transferRules.typeHelp'),
       options: ['blind', 'conference', 'sip_refer'].map((value) => ({ value, label: t(`transferRules.types.${value}`) })) },
   ],
   values: (rule) => ({
-    name: rule?.name, condition: rule?.condition, transferType: rule?.transferType ?? 'blind', 'transferDestination.type': rule?.transferDestination.type ?? 'phone',
+    name: rule?.name, condition: rule?.condition, transferType: rule?.transferType ?? 'blind',
+    'transferDestination.type': rule?.transferDestination.type ?? 'phone',
     'transferDestination.phoneNumber': rule?.transferDestination.phoneNumber, 'transferDestination.sipUri': rule?.transferDestination.sipUri,
   }),
   body: (values) => ({

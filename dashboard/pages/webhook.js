@@ -52,21 +52,26 @@ export default function Webhook({ params: { id } }) {
         <button onClick=${() => setOpen('delete')}>${t('common.delete')}</button>
       </div></div>
     <section class="card" aria-label=${t('webhooks.one')}><${Facts} facts=${[
-      [t('webhooks.url'), html`<code>${hook.url}</code>`], hook.description && [t('webhooks.description'), hook.description], [t('webhooks.state'), html`<${OnOff} hook=${hook} />`],
-      [t('webhooks.types'), hook.types.includes('*') ? t('webhooks.allTypes') : hook.types.join(', ')], [t('webhooks.recent'), html`<${Recent} counts=${hook.recent} />`],
+      [t('webhooks.url'), html`<code>${hook.url}</code>`], hook.description && [t('webhooks.description'), hook.description],
+      [t('webhooks.state'), html`<${OnOff} hook=${hook} />`],
+      [t('webhooks.types'), hook.types.includes('*') ? t('webhooks.allTypes') : hook.types.join(', ')],
+      [t('webhooks.recent'), html`<${Recent} counts=${hook.recent} />`],
       [t('webhooks.created'), html`<${Time} at=${hook.metadata.createdAt} full=${true} />`],
     ]} /></section>
-    <${Deliveries} list=${deliveries} onResend=${hook.enabled && ((/** @type {any} */ each) => run(() => post(`${path}/deliveries/${each.deliveryId}/resend`), 'webhooks.resent'))} />
+    <${Deliveries} list=${deliveries}
+      onResend=${hook.enabled && ((/** @type {any} */ each) => run(() => post(`${path}/deliveries/${each.deliveryId}/resend`), 'webhooks.resent'))} />
     ${open === 'change' && html`<${FormDialog} kind=${webhooks()} row=${hook} etag=${etag} onClose=${close} onStale=${reload}
       onDone=${() => { close(); toast(t('resource.saved')); refresh(); }} />`}
-    ${open === 'delete' && html`<${DeleteDialog} kind=${webhooks()} row=${hook} onClose=${close} onDone=${() => { toast(t('resource.deleted')); navigate('/settings'); }} />`}
+    ${open === 'delete' && html`<${DeleteDialog} kind=${webhooks()} row=${hook} onClose=${close}
+      onDone=${() => { toast(t('resource.deleted')); navigate('/settings'); }} />`}
     ${secret && html`<${SecretOnce} title=${t('webhooks.secret')} value=${secret} onClose=${() => setSecret('')} />`}`;
 }
 
 /** @param {{ list: import('../lib/data.js').List, onResend: false | ((delivery: any) => void) }} props */
 function Deliveries({ list, onResend }) {
   const [shown, setShown] = useState(/** @type {any} */ (null));
-  const state = (/** @type {any} */ each) => html`<span class=${`badge ${TONES[each.state] ?? ''}`}>${t(`webhooks.states.${each.state}`, { fallback: each.state })}</span>`;
+  const state = (/** @type {any} */ each) =>
+    html`<span class=${`badge ${TONES[each.state] ?? ''}`}>${t(`webhooks.states.${each.state}`, { fallback: each.state })}</span>`;
   const columns = [
     { key: 'type', label: t('webhooks.type'), wide: true, render: (/** @type {any} */ each) => each.type },
     { key: 'state', label: t('webhooks.state'), render: state },
@@ -84,7 +89,8 @@ function Deliveries({ list, onResend }) {
     <${Table} label=${t('webhooks.deliveries')} list=${list} columns=${columns}
       rowKey=${(/** @type {any} */ each) => each.deliveryId} onOpen=${setShown} empty=${t('webhooks.noDeliveries')} />
     ${shown && html`<${Dialog} title=${shown.type} onClose=${() => setShown(null)}>
-      <${Facts} facts=${[[t('webhooks.state'), state(shown)], [t('webhooks.attempts'), number(shown.attempts)], shown.lastError && [t('webhooks.lastError'), shown.lastError],
+      <${Facts} facts=${[[t('webhooks.state'), state(shown)], [t('webhooks.attempts'), number(shown.attempts)],
+        shown.lastError && [t('webhooks.lastError'), shown.lastError],
         [t('webhooks.at'), html`<${Time} at=${shown.createdAt} full=${true} />`], ['webhook-id', html`<code>${shown.deliveryId}</code>`]]} />
       ${shown.body && html`<pre tabindex="0">${JSON.stringify(shown.body, null, 2)}</pre>`}
       <div class="actions"><button class="primary" onClick=${() => setShown(null)}>${t('common.close')}</button></div><//>`}</section>`;

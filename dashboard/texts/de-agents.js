@@ -15,7 +15,8 @@ export default {
     unchanged: 'Es gibt nichts zu speichern.',
     versions: 'Versionen', calls: 'Anrufe', newCampaign: 'Neue Kampagne', moreActions: 'Mehr', callMe: 'Mich anrufen', fieldsSet: { one: '{n} gesetzt',
       other: '{n} gesetzt' },
-    notJson: 'Das ist kein gültiges JSON.', notJsonAt: 'Das ist kein gültiges JSON: Zeile {line}, Spalte {column}.', noneYet: 'Es gibt noch keine.', ofService: 'die Wahl des Dienstes',
+    notJson: 'Das ist kein gültiges JSON.', notJsonAt: 'Das ist kein gültiges JSON: Zeile {line}, Spalte {column}.', noneYet: 'Es gibt noch keine.',
+    ofService: 'die Wahl des Dienstes',
     groups: {
       general: ['Allgemeines', ''], says: ['Was er sagt', ''], voice: ['Stimme und Modell', ''], turns: ['Sprecherwechsel', ''],
       knowledge: ['Wissen und Werkzeuge', 'Was er nachschlagen und tun kann'], tools: ['Eingebaute Werkzeuge', 'Auflegen, weiterleiten, Anrufbeantworter'],
@@ -85,7 +86,8 @@ export default {
       keywords: ['Zu erkennende Wörter', 'Namen und Begriffe, die die Spracherkennung bevorzugt, je Zeile eines.'],
       userInputAudioFormat: ['Audioformat der Erkennung', 'Wenn keines gesetzt ist, bestimmt es die Telefonleitung.'],
     },
-    conversationConfig: { languagePresets: ['Weitere Sprachen', 'Nach Kürzel: overrides von agent, asr, turn und tts. Braucht das eingebaute Werkzeug „Sprache wechseln“.'] },
+    conversationConfig: { languagePresets: ['Weitere Sprachen',
+      'Nach Kürzel: overrides von agent, asr, turn und tts. Braucht das eingebaute Werkzeug „Sprache wechseln“.'] },
     builtInTools: {
       endCall: 'Auflegen', voicemailDetection: 'Anrufbeantworter erkennen', transferToNumber: 'An eine Nummer weiterleiten',
       transferToAgent: 'An einen anderen Agenten übergeben',

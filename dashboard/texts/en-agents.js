@@ -12,7 +12,8 @@ export default {
     title: 'Agent', create: 'Create the agent', created: 'The agent is created.', saved: 'Saved. Calls placed from now on use it.',
     unchanged: 'There is nothing to save.',
     versions: 'Versions', calls: 'Calls', newCampaign: 'New campaign', moreActions: 'More', callMe: 'Call me', fieldsSet: { one: '{n} set', other: '{n} set' },
-    notJson: 'This is not valid JSON.', notJsonAt: 'This is not valid JSON: line {line}, column {column}.', noneYet: 'There are none yet.', ofService: 'the service’s own',
+    notJson: 'This is not valid JSON.', notJsonAt: 'This is not valid JSON: line {line}, column {column}.', noneYet: 'There are none yet.',
+    ofService: 'the service’s own',
     groups: {
       general: ['General', ''], says: ['What it says', ''], voice: ['Voice and model', ''], turns: ['Turn-taking', ''],
       knowledge: ['Knowledge and tools', 'What it can look up and do'], tools: ['Built-in tools', 'Hang up, transfer, voicemail'],
@@ -81,7 +82,8 @@ export default {
       keywords: ['Words to recognise', 'Names and terms that speech recognition favours, one a line.'],
       userInputAudioFormat: ['Audio format for recognition', 'If it is not set, the telephone line decides.'],
     },
-    conversationConfig: { languagePresets: ['Further languages', 'By language code: overrides of agent, asr, turn and tts. Needs the change of language among the built-in tools.'] },
+    conversationConfig: { languagePresets: ['Further languages',
+      'By language code: overrides of agent, asr, turn and tts. Needs the change of language among the built-in tools.'] },
     builtInTools: {
       endCall: 'Hang up', voicemailDetection: 'Recognise voicemail', transferToNumber: 'Transfer to a number', transferToAgent: 'Hand over to another agent',
       skipTurn: 'Wait in silence', languageDetection: 'Change the language',

@@ -71,7 +71,8 @@ export const agents = {
     const page = await signedIn(browser, "/agents/new");
     const shown = await page.evaluate(async () => {
       const { agentFields } = await import(new URL("./pages/agent-fields.js", document.querySelector("script[src]").src).href);
-      return agentFields().map(({ name, default: preset, min, max, options, label }) => ({ name, preset, min, max, values: options?.map(({ value }) => value), label }));
+      return agentFields().map(({ name, default: preset, min, max, options, label }) =>
+        ({ name, preset, min, max, values: options?.map(({ value }) => value), label }));
     });
     const { components } = await (await fetch(`${service}/public/openapi.json`)).json();
     for (const field of described(components.schemas, "Agent")) {
@@ -92,10 +93,12 @@ export const agents = {
     const page = await signedIn(browser, "/agents");
     const voices = [{ provider: "here", voiceId: "here:mia", name: HOSTILE, languages: ["en"] }];
     await page.route("**/public/v1/voices", (route) => route.fulfill({ json: { success: true, data: { voices, unavailable: [] } } }));
-    await page.route("**/public/v1/models", (route) => route.fulfill({ status: 404, json: { success: false, error: { code: "not_found", message: "", status: 404 } } }));
+    await page.route("**/public/v1/models",
+      (route) => route.fulfill({ status: 404, json: { success: false, error: { code: "not_found", message: "", status: 404 } } }));
     await page.getByRole("link", { name: "New agent" }).click();
     await heading(page).filter({ hasText: "New agent" }).waitFor();
-    const offered = (name) => page.locator(`[name="${name}"]`).evaluate((input) => [...(input.list?.options ?? [])].map(({ value, text }) => `${value} ${text}`));
+    const offered = (name) => page.locator(`[name="${name}"]`)
+      .evaluate((input) => [...(input.list?.options ?? [])].map(({ value, text }) => `${value} ${text}`));
     await until(async () => (await offered("conversationConfig.tts.voiceId")).join() === `here:mia ${HOSTILE} · here · en`, "the voices");
     assert.deepEqual(await offered("conversationConfig.agent.prompt.llm"), []);
     await page.getByLabel("Name", { exact: true }).fill("Mia");
@@ -145,7 +148,8 @@ export const agents = {
 
   async "change an agent without losing anything, compare and restore"(browser) {
     const entities = { first: { type: "string", description: "one", hint: { own: true } }, second: { type: "number" } };
-    const platformSettings = { dataCollection: { entities }, widget: { variant: "full" }, callActions: { postCallEmail: { emailConfiguration: { to: ["a@example.com"], own: 1 } } } };
+    const platformSettings = { dataCollection: { entities }, widget: { variant: "full" },
+      callActions: { postCallEmail: { emailConfiguration: { to: ["a@example.com"], own: 1 } } } };
     const { agentId } = await make(HOSTILE, { tags: ["a", "b"], platformSettings });
     const before = await read(agentId);
     const page = await signedIn(browser, `/agents/${agentId}`);
@@ -199,7 +203,8 @@ export const agents = {
     await data.getByRole("button", { name: "Add" }).click();
     await data.getByLabel("Name", { exact: true }).last().fill("mine");
     await ask("PATCH", `/agents/${agentId}`, {
-      tags: ["theirs"], conversationConfig: { agent: { prompt: { prompt: "Theirs." } } }, platformSettings: { dataCollection: { entities: { theirs: { type: "number" } } } },
+      tags: ["theirs"], conversationConfig: { agent: { prompt: { prompt: "Theirs." } } },
+      platformSettings: { dataCollection: { entities: { theirs: { type: "number" } } } },
     });
     await button(page, "Save").click();
     const meanwhile = page.getByRole("region", { name: "Somebody else changed this agent meanwhile" });
@@ -280,9 +285,11 @@ export const agents = {
 
   async "agents' pages: no violation in light and dark, none too wide"(browser) {
     const { agentId } = await make("Looked at", {
-      tags: ["a"], phoneNumbers: [{ number: "+15550390003" }], platformSettings: { dataCollection: { entities: { day: { type: "string", description: "day" } } } },
+      tags: ["a"], phoneNumbers: [{ number: "+15550390003" }],
+      platformSettings: { dataCollection: { entities: { day: { type: "string", description: "day" } } } },
     });
-    await ask("PATCH", `/agents/${agentId}`, { tags: ["b"], conversationConfig: { agent: { prompt: { builtInTools: { transferToNumber: { enabled: true } } } } } });
+    await ask("PATCH", `/agents/${agentId}`,
+      { tags: ["b"], conversationConfig: { agent: { prompt: { builtInTools: { transferToNumber: { enabled: true } } } } } });
     for (const colorScheme of ["light", "dark"]) {
       const page = await signedIn(browser, "/agents", { colorScheme });
       for (const path of ["/agents", "/agents/new", `/agents/${agentId}`, `/agents/${agentId}/versions`]) {

@@ -13,7 +13,8 @@ const TAG = `calls${Date.now()}`;
 let made;
 const recorded = () => (made ??= ask("POST", "/agents/create", {
   name: HOSTILE, tags: [TAG],
-  conversationConfig: { agent: { greetingMessage: "Hello, this is Cal. Which weekday do you prefer?", prompt: { prompt: "You are Cal.", builtInTools: { endCall: { enabled: true } } } } },
+  conversationConfig: { agent: { greetingMessage: "Hello, this is Cal. Which weekday do you prefer?",
+    prompt: { prompt: "You are Cal.", builtInTools: { endCall: { enabled: true } } } } },
   platformSettings: { privacy: { recordVoice: true }, dataCollection: { entities: { weekday: { type: "string", description: "preferred weekday" } } } },
 }));
 

@@ -56,7 +56,8 @@ export async function furnish() {
     name: "findFreeVisit", description: "Finds the next free visit on a day.", url: "https://practice.example/visits/free",
     parameters: { type: "object", properties: { day: { type: "string" } }, required: ["day"] },
   });
-  await ask("POST", "/tools", { name: "findInvoice", description: "Looks up the latest invoice of a patient.", url: "https://practice.example/invoices/latest" });
+  await ask("POST", "/tools", { name: "findInvoice", description: "Looks up the latest invoice of a patient.",
+    url: "https://practice.example/invoices/latest" });
   await ask("POST", "/transfer-rules", {
     name: "Emergencies", condition: "the patient is in pain", transferDestination: { type: "phone", phoneNumber: "+12025550190" },
   });
@@ -65,8 +66,10 @@ export async function furnish() {
   const knowledgeBase = [documentId, hours.documentId];
   await ask("PATCH", `/agents/${agentId}`, { conversationConfig: { agent: { prompt: { prompt } } } });
   await ask("PATCH", `/agents/${agentId}`, { conversationConfig: { agent: { prompt: { knowledgeBase } } } });
-  const leo = await ask("POST", "/agents/create", inbound("Leo, reception", "You are Leo at the desk of Greenfield Dental.", "Greenfield Dental, this is Leo. How can I help?"));
-  await ask("POST", "/agents/create", inbound("Nora, evenings", "You are Nora. You take messages in the evening.", "Greenfield Dental is closed. May I take a message?"));
+  const leo = await ask("POST", "/agents/create",
+    inbound("Leo, reception", "You are Leo at the desk of Greenfield Dental.", "Greenfield Dental, this is Leo. How can I help?"));
+  await ask("POST", "/agents/create",
+    inbound("Nora, evenings", "You are Nora. You take messages in the evening.", "Greenfield Dental is closed. May I take a message?"));
   await ask("PATCH", `/agents/${leo.agentId}`, { conversationConfig: { agent: { prompt: { toolIds: [toolId] } } } });
   await ask("PATCH", `/phone-numbers/${encodeURIComponent("+12025550180")}`, { agentId: leo.agentId });
   for (const each of PEOPLE.slice(0, 9)) await ask("POST", "/contacts", { phoneNumber: each.phoneNumber, name: each.name, city: "Lisbon" });
@@ -75,7 +78,8 @@ export async function furnish() {
   const campaign = (name, contacts, fields) => ask("POST", "/campaigns", { name, agentId, contacts, ...fields });
   await campaign("Recall in autumn", PEOPLE.slice(0, 6), {});
   const reminders = await campaign("Reminders of this week", ["cooperative", "busy", "hello-first", "voicemail", "cooperative"]
-    .map((persona, at) => ({ phoneNumber: `+12025550${160 + at}`, name: ["Eva Lind", "Paul Roth", "Nina Berg", "Hugo Lam", "Lea Marsh"][at], persona })), { launch: true });
+    .map((persona, at) => ({ phoneNumber: `+12025550${160 + at}`, name: ["Eva Lind", "Paul Roth", "Nina Berg", "Hugo Lam", "Lea Marsh"][at],
+      persona })), { launch: true });
   await until(async () => (await ask("GET", `/campaigns/${reminders.campaignId}`)).status === "completed", "the end of the reminders", 1200);
   return { agentId };
 }

@@ -23,7 +23,8 @@ async function addresses(page) {
   const { agentId } = await ask("GET", `/conversations/${talked}`);
   const { campaignId } = await ask("POST", "/campaigns", { name: "Looked at", agentId, contacts: [{ phoneNumber: "+15550950001" }] });
   const { webhookId } = await ask("POST", "/webhooks", { url: "https://example.com/hook" });
-  const ids = { "/campaigns/:id": campaignId, "/calls/:id": talked, "/agents/:id": agentId, "/agents/:id/versions": agentId, "/settings/webhooks/:id": webhookId };
+  const ids = { "/campaigns/:id": campaignId, "/calls/:id": talked, "/agents/:id": agentId, "/agents/:id/versions": agentId,
+    "/settings/webhooks/:id": webhookId };
   const paths = await page.evaluate(async () => {
     const { routes } = await import(new URL("./routes.js", document.querySelector("script[src]").src).href);
     return routes.map(({ path }) => path);

@@ -5,7 +5,8 @@ import { ask, button, checkAccess, close, dialog, heading, inDialog, isGone, pic
 
 const { RINGBACK_URL: service } = process.env;
 const HOSTILE = "<img src=x onerror=alert(1)>";
-const PAGES = ["/knowledge", "/knowledge?tab=groups", "/knowledge?tab=question", "/tools", "/contacts", "/do-not-call", "/numbers", "/safeguards", "/safeguards?tab=transfers", "/settings"];
+const PAGES = ["/knowledge", "/knowledge?tab=groups", "/knowledge?tab=question", "/tools", "/contacts", "/do-not-call", "/numbers", "/safeguards",
+  "/safeguards?tab=transfers", "/settings"];
 
 async function agent(name, agentFields = {}) {
   const prompt = { prompt: `You are ${name}.`, ...agentFields };
@@ -24,7 +25,8 @@ export const resources = {
     await button(page, "Add a document").click();
     await inDialog(page, "Add a document").click();
     await dialog(page).getByText("Choose a file.").waitFor();
-    await dialog(page).getByLabel("File", { exact: true }).setInputFiles({ name: "prices.md", mimeType: "text/markdown", buffer: Buffer.from("# Prices\nA cleaning costs 80 euros.") });
+    await dialog(page).getByLabel("File", { exact: true })
+      .setInputFiles({ name: "prices.md", mimeType: "text/markdown", buffer: Buffer.from("# Prices\nA cleaning costs 80 euros.") });
     await inDialog(page, "Add a document").click();
     await row(page, "prices.md").waitFor();
     await button(page, "Add a document").click();
