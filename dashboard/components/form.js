@@ -68,7 +68,8 @@ export function Fields({ fields, values, errors = {}, onChange }) {
 }
 
 /** @param {Field} field */
-const hint = (field) => (field.default === undefined || field.default === '' ? t('form.optional') : t('form.default', { value: sayValue(field, field.default) }));
+const hint = (field) => (field.default === undefined || field.default === '' ? t('form.optional')
+  : t('form.default', { value: sayValue(field, field.default) }));
 
 /** @param {any} props */
 function Control({ field, id, value, onChange, describedBy, invalid }) {

@@ -6,8 +6,8 @@ import { navigate } from '../lib/router.js';
 import { toast, toastError } from '../components/dialog.js';
 import { Icon } from '../components/icons.js';
 
+const SAMPLE_FILE = new URL('../data/contacts.csv', import.meta.url).pathname;
 /** A number that no carrier rings; the simulated one answers it. */
-const sampleFile = new URL('../data/contacts.csv', import.meta.url).pathname;
 const SIMULATED = '+15550100032';
 
 /** @param {{ hasAgent: boolean, hasCall: boolean, hasCampaign: boolean }} props */
@@ -45,7 +45,7 @@ export function FirstSteps({ hasAgent, hasCall, hasCampaign }) {
     { key: 'call', done: hasCall, action: made && html`<button class=${hasCall ? '' : 'primary'} onClick=${placeCall}>${t('firstSteps.placeCall')}</button>` },
     { key: 'campaign', done: hasCampaign, action: html`
       <a class=${`button ${made && hasCall ? 'primary' : ''}`} href="/campaigns/new">${t('newCampaign.title')}</a>
-      ${' '}<a class="button" href=${sampleFile} download="contacts.csv">${t('firstSteps.sample')}</a>` },
+      ${' '}<a class="button" href=${SAMPLE_FILE} download="contacts.csv">${t('firstSteps.sample')}</a>` },
     { key: 'watch', done: false, action: hasCampaign && html`<a class="button primary" href="/campaigns">${t('campaigns.title')}</a>` },
     { key: 'carrier', done: false, action: html`<a class="button" href="/settings">${t('firstSteps.settings')}</a>` },
   ];
