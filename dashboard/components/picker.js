@@ -18,21 +18,23 @@ const names = new Map();
 /** The name of what was chosen. @param {string | undefined} value */
 export const nameOf = (value) => names.get(value ?? '') ?? value ?? '';
 
-/** The rows that a search finds, page after page; none while it is null. @param {Source} from @param {string | null} search */
+/**
+ * The rows that a search finds, page after page; none while it is null.
+ * @param {Source} from @param {string | null} search @returns {{ list: PagedList | null, isOld: boolean }} `isOld`: the rows are of the search before.
+ */
 function useFound(from, search) {
   const [, render] = useState({});
-  const list = useRef(/** @type {PagedList | null} */ (null));
+  const list = useRef(/** @type {PagedList | null} */ (null)), old = useRef(/** @type {any[] | null} */ (null));
   useEffect(() => {
-    if (search === null) return;
+    if (search === null) { list.current = old.current = null; return; }
     const before = list.current, found = new PagedList(from.path, { [from.search]: search }, (row) => row[from.key], () => render({}));
-    // Until the first page is there, what the search before found is shown.
-    if (before) found.rows = before.rows;
+    if (before) found.rows = old.current = before.rows;
     list.current = found;
     found.more();
     return () => found.close();
   }, [from.path, search]);
   for (const row of list.current?.rows ?? []) names.set(row[from.key], row.name);
-  return list.current;
+  return { list: list.current, isOld: !!list.current && list.current.rows === old.current };
 }
 
 /**
@@ -53,7 +55,7 @@ export function Picker({ from, id, value = '', onChange, first = [], allows = ()
   const [search, setSearch] = useState(/** @type {string | null} */ (null));
   const [at, setAt] = useState(0);
   const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined)), box = useRef(/** @type {HTMLElement | null} */ (null));
-  const list = useFound(from, search), preset = first.find((each) => each.value === value);
+  const { list, isOld } = useFound(from, search), preset = first.find((each) => each.value === value);
   const chosen = useResource(value && !preset && !names.has(value) ? `${from.path}/${encodeURIComponent(value)}` : null);
   if (chosen.data) names.set(value, chosen.data.name);
   const name = preset?.label ?? nameOf(value), isOpen = search !== null;
@@ -73,6 +75,7 @@ export function Picker({ from, id, value = '', onChange, first = [], allows = ()
   }
   function close() {
     clearTimeout(timer.current);
+    timer.current = undefined;
     setText(null);
     setSearch(null);
   }
@@ -83,14 +86,15 @@ export function Picker({ from, id, value = '', onChange, first = [], allows = ()
   const onInput = (/** @type {any} */ { target }) => {
     setText(target.value);
     if (!isOpen) setSearch('');
+    setAt(0);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => { setSearch(target.value.trim()); setAt(0); }, PAUSE_MS);
+    timer.current = setTimeout(() => { timer.current = undefined; setSearch(target.value.trim()); }, PAUSE_MS);
   };
   const onKeyDown = (/** @type {KeyboardEvent} */ event) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (step && isOpen) setAt(Math.max(0, Math.min(active + step, options.length - 1)));
     else if (step) open();
-    else if (isOpen && event.key === 'Enter') { if (options[active]) choose(options[active].value); }
+    else if (isOpen && event.key === 'Enter') { if (options[active] && !isOld && !timer.current) choose(options[active].value); }
     else if (isOpen && event.key === 'Escape') { close(); event.stopPropagation(); }
     else return;
     event.preventDefault();
@@ -101,7 +105,7 @@ export function Picker({ from, id, value = '', onChange, first = [], allows = ()
   return html`<div class="pick" ref=${box}>
     <input id=${id} role="combobox" aria-expanded=${isOpen} aria-controls=${isOpen ? `${id}-list` : null} aria-autocomplete="list"
       aria-activedescendant=${isOpen && active >= 0 ? `${id}-${active}` : null} aria-describedby=${describedBy} aria-invalid=${invalid || undefined}
-      required=${required} autocomplete="off" spellcheck="false" placeholder=${t('picker.search')}
+      required=${required} autocomplete="off" spellcheck=${false} placeholder=${t('picker.search')}
       value=${text ?? name} onInput=${onInput} onClick=${open} onKeyDown=${onKeyDown} onBlur=${close} />
     ${isOpen && html`<div class="pick-body" onMouseDown=${(/** @type {Event} */ event) => event.preventDefault()}>
       <ul id=${`${id}-list`} role="listbox" aria-label=${t('picker.choices')} onScroll=${onScroll}>${options.map((option, nth) => html`

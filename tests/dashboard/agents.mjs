@@ -32,7 +32,7 @@ export const agents = {
     await pick(page, "Agent", "Many 000");
     assert.equal(await field.inputValue(), "Many 000");
     await field.click();
-    await until(async () => (await found.count()) >= 100, "the first page");
+    await until(async () => (await found.count()) >= 99, "the first page");
     await page.getByRole("listbox").evaluate((list) => { list.scrollTop = list.scrollHeight; });
     await until(async () => (await found.count()) >= 129, "the second page");
     await checkAccess(page, "the open list");
@@ -51,17 +51,19 @@ export const agents = {
     await page.getByRole("dialog").waitFor();
     assert.equal(await found.count(), 0);
     await page.keyboard.type("many 01");
+    await page.keyboard.press("Enter");
+    assert.equal(await field.getAttribute("aria-expanded"), "true", "nothing is chosen before it was searched for");
     await until(async () => (await found.count()) === 10, "ten agents again");
     for (let n = 0; n < 3; n++) await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     assert.equal(await page.getByLabel("Agent").inputValue(), active);
 
     await page.goto(`${service}/calls?agentId=${made[7]}`);
-    await until(async () => (await page.getByLabel("Agent", { exact: true }).inputValue()) === "Many 007", "the agent of the address");
-    await pick(page, /^Agent$/, "Many 101");
+    await until(async () => (await field.inputValue()) === "Many 007", "the agent of the address");
+    await pick(page, "Agent", "Many 101");
     assert.equal(new URL(page.url()).searchParams.get("agentId"), made[101]);
-    await page.getByLabel("Agent", { exact: true }).click();
-    await page.getByRole("option", { name: "Any" }).click();
+    await field.click();
+    await page.locator(".pick-body").getByText("Any", { exact: true }).click();
     assert.equal(new URL(page.url()).search, "");
     for (const agentId of made) await ask("DELETE", `/agents/${agentId}`);
     await close(page);

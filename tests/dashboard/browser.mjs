@@ -109,7 +109,7 @@ export async function receiver(status) {
 
 /** Chooses in a field that searches. */
 export async function pick(scope, label, name) {
-  await scope.getByLabel(label).fill(name);
+  await scope.getByRole("combobox", { name: label, exact: true }).fill(name);
   await scope.getByRole("option", { name, exact: true }).click();
 }
 
