@@ -267,7 +267,8 @@ const texts = {
   estimate: {
     contacts: 'Anzurufende', takes: 'Dauert', costs: 'Kostet', about: 'etwa {amount}', minute: 'etwa eine Minute', minutes: 'etwa {n} Minuten',
     hours: 'etwa {n} Stunden', days: { one: '{n} Tag', other: '{n} Tage' },
-    fromPast: 'Nach den letzten {n} Anrufen des Agenten, im Mittel {seconds} s, mit {lines} Anrufen zugleich.',
+    fromPast: { one: 'Nach dem einzigen Anruf des Agenten von {seconds} s, mit {lines} Anrufen zugleich.',
+      other: 'Nach den letzten {n} Anrufen des Agenten, im Mittel {seconds} s, mit {lines} Anrufen zugleich.' },
     assumed: 'Mit {seconds} s je Anruf und {lines} Anrufen zugleich.',
   },
   profile: {

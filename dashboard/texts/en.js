@@ -250,7 +250,8 @@ export default {
   estimate: {
     contacts: 'People to call', takes: 'Will take', costs: 'Will cost', about: 'about {amount}', minute: 'about a minute', minutes: 'about {n} minutes',
     hours: 'about {n} hours', days: { one: '{n} day', other: '{n} days' },
-    fromPast: 'From the agent’s latest {n} calls, {seconds} s on average, with {lines} calls at once.',
+    fromPast: { one: 'From the agent’s only call of {seconds} s, with {lines} calls at once.',
+      other: 'From the agent’s latest {n} calls, {seconds} s on average, with {lines} calls at once.' },
     assumed: 'With {seconds} s for each call and {lines} calls at once.',
   },
   profile: {

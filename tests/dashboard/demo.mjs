@@ -13,6 +13,8 @@ const PEOPLE = [
   ["Noah Fischer", "no-answer"], ["Chloe Martin", "screening"], ["Kenji Sato", "spells"], ["Anna Kowalska", "opts-out"],
 ].map(([name, persona]) => ({ phoneNumber: phone(), name, persona }));
 
+const CALLEE = { phoneNumber: "+12025550170", name: "Robin Weiss" };
+
 /** The file that is dropped: all people, and one row that cannot be used. */
 export const CONTACTS_FILE = `phone,name,city,persona\n${PEOPLE.map(({ phoneNumber, name, persona }, at) =>
   `${phoneNumber},${name},${["Lisbon", "Porto"][at % 2]},${persona}\n`).join("")}202 555,Ben Adams,Lisbon,\n`;
@@ -73,6 +75,7 @@ export async function furnish() {
   await ask("PATCH", `/agents/${leo.agentId}`, { conversationConfig: { agent: { prompt: { toolIds: [toolId] } } } });
   await ask("PATCH", `/phone-numbers/${encodeURIComponent("+12025550180")}`, { agentId: leo.agentId });
   for (const each of PEOPLE.slice(0, 9)) await ask("POST", "/contacts", { phoneNumber: each.phoneNumber, name: each.name, city: "Lisbon" });
+  await ask("POST", "/contacts", { phoneNumber: CALLEE.phoneNumber, name: CALLEE.name });
   for (const last of [191, 192, 193]) await ask("POST", "/do-not-call", { phoneNumber: `+12025550${last}` });
   await ask("POST", "/me/api-keys", { name: "Practice software", scopes: ["read", "live"] });
   const campaign = (name, contacts, fields) => ask("POST", "/campaigns", { name, agentId, contacts, ...fields });
@@ -81,6 +84,8 @@ export async function furnish() {
     .map((persona, at) => ({ phoneNumber: `+12025550${160 + at}`, name: ["Eva Lind", "Paul Roth", "Nina Berg", "Hugo Lam", "Lea Marsh"][at],
       persona })), { launch: true });
   await until(async () => (await ask("GET", `/campaigns/${reminders.campaignId}`)).status === "completed", "the end of the reminders", 1200);
+  const counted = async () => (await ask("GET", `/analytics?groupBy=agent&agentId=${agentId}`)).rows[0]?.calls;
+  await until(async () => (await counted()) === 5, "the reminders in the analytics", 600);
   return { agentId };
 }
 
@@ -107,9 +112,9 @@ export async function addWebhook() {
   return { webhookId, close: () => server.close() };
 }
 
-/** A call to one person; the promise resolves once it is dialed. */
-export async function call(agentId, name, persona) {
-  const { conversationId } = await ask("POST", "/calls", { agentId, phoneNumber: "+12025550170", name, dynamicVariables: { persona } });
+/** A single call, dialed. */
+export async function call(agentId) {
+  const { conversationId } = await ask("POST", "/calls", { agentId, ...CALLEE, dynamicVariables: { persona: "hesitant" } });
   return conversationId;
 }
 

@@ -53,7 +53,7 @@ export const policy = {
       for (const path of paths) {
         await page.goto(service + path);
         await heading(page).waitFor();
-        await page.waitForLoadState("networkidle", { timeout: 1500 }).catch(() => {});
+        await page.waitForTimeout(400);
         for (const details of await page.locator("main details").all()) await details.evaluate((element) => { element.open = true; });
         for (const tab of await page.getByRole("tab").all()) await tab.click();
         for (const opener of await page.locator("main .head button:not(.danger)").filter({ hasText: /^(Add|Assign)|(hinzufügen|zuweisen)$/ }).all()) {

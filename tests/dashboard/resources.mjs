@@ -112,7 +112,7 @@ export const resources = {
     await ask("PATCH", `/tools/${toolId}`, { description: "Changed by another." });
     await inDialog(page, "Save").click();
     await dialog(page).getByText("Somebody else changed this").waitFor();
-    assert.equal(await dialog(page).getByLabel("Description").inputValue(), "Changed by another.");
+    await until(async () => (await dialog(page).getByLabel("Description").inputValue()) === "Changed by another.", "what the other saved");
     await inDialog(page, "Save").click();
     await dialog(page).waitFor({ state: "detached" });
     const saved = await ask("GET", `/tools/${toolId}`);
