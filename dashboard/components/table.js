@@ -91,7 +91,7 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
           ${gap(from)}
           ${rows.slice(from, to).map((row, at) => {
             const index = from + at, link = href?.(row);
-            return html`<tr key=${rowKey(row)} aria-rowindex=${index + 2}>
+            return html`<tr key=${rowKey(row)} aria-rowindex=${index + 2} class=${link || onOpen ? 'opens' : null} onClick=${link || onOpen ? openRow : null}>
               ${visible.map((column, nth) => {
                 const content = column.render(row), title = typeof content === 'string' && content.length > 24 ? content : null;
                 const roving = { 'data-current': index === stop || null, tabindex: index === stop ? 0 : -1, onFocus: () => setCurrent(index) };
@@ -109,6 +109,14 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
         </tbody>
       </table>
     </div>`}`;
+}
+
+/** A click anywhere in a row does what its name does, unless it selects text or is meant for something else. @param {MouseEvent} event */
+function openRow(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (target.closest('a, button, input, select, label, summary') || String(getSelection())) return;
+  const name = /** @type {HTMLElement | null} */ (/** @type {HTMLElement} */ (event.currentTarget).querySelector('th a, th .opener'));
+  name?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, ctrlKey: event.ctrlKey, metaKey: event.metaKey, shiftKey: event.shiftKey }));
 }
 
 /** @param {Column} column */
