@@ -6,6 +6,8 @@ import { t } from '../lib/i18n.js';
 import { Icon } from '../components/icons.js';
 
 const SHOWN = 3;
+/** Deliveries in which a failed try is looked for. */
+const LATEST = 30;
 
 /** @typedef {{ key: string, title: string, text: string, href: string }} Problem */
 
@@ -18,15 +20,23 @@ async function findProblems(signal) {
   }));
   try {
     const { data } = await get('/webhooks', { query: { pageSize: 20 }, signal });
-    for (const hook of data.filter((/** @type {any} */ each) => each.enabled && each.recent.failed > 0)) {
-      problems.push({ key: hook.webhookId, title: t('attention.webhook', { url: hook.url }),
-        text: t('attention.failedDeliveries', { n: hook.recent.failed }), href: '/settings' });
-    }
+    const hooks = data.filter((/** @type {any} */ each) => each.enabled && each.recent.failed + each.recent.pending > 0);
+    const texts = await Promise.all(hooks.map((/** @type {any} */ hook) => failureOf(hook, signal)));
+    hooks.forEach((/** @type {any} */ hook, /** @type {number} */ at) => texts[at] && problems.push({
+      key: hook.webhookId, title: t('attention.webhook', { url: hook.url }), text: texts[at], href: `/settings/webhooks/${hook.webhookId}`,
+    }));
   } catch (error) {
     // A session may lack the scope that webhooks need.
     if (!(error instanceof ApiError)) throw error;
   }
   return problems;
+}
+
+/** Why deliveries to an endpoint fail: some were given up, or one waits for its next try. @param {any} hook @param {AbortSignal} signal @returns {Promise<string>} */
+async function failureOf({ webhookId, recent }, signal) {
+  if (recent.failed > 0) return t('attention.failedDeliveries', { n: recent.failed });
+  const { data } = await get(`/webhooks/${webhookId}/deliveries`, { query: { pageSize: LATEST }, signal });
+  return data.find((/** @type {any} */ each) => each.state === 'pending' && each.lastError)?.lastError ?? '';
 }
 
 /** What keeps the service from working, and carriers and providers that fail. @param {any} overview @returns {Problem[]} */

@@ -269,6 +269,10 @@ export const resources = {
     await delivery.getByRole("button", { name: "webhook.test", exact: true }).click();
     await dialog(page).getByText("webhook-id").waitFor();
     await inDialog(page, "Close").click();
+    // The overview tells of it, long before the delivery is given up.
+    await page.getByRole("navigation").getByRole("link", { name: "Overview" }).click();
+    const problem = page.getByRole("listitem").filter({ hasText: "the receiver answered 500" });
+    await problem.getByRole("link", { name: "See and mend" }).click();
     server.status = 204;
     await button(page, "Send again: webhook.test").click();
     await delivery.getByText("Arrived").waitFor();
