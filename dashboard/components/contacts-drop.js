@@ -9,6 +9,8 @@ import { ServiceCheck, useServiceCheck } from './service-check.js';
 import { Table } from './table.js';
 
 const ROLES = /** @type {const} */ (['phone', 'name', 'email']);
+/** A file of contacts with three simulated people. */
+export const SAMPLE = new URL('../data/contacts.csv', import.meta.url).pathname;
 
 /** @typedef {{ file: File, report: import('../lib/contacts-file.js').Report, badRows: number, blocked: number }} Checked `blocked`: on the do-not-call list. */
 
@@ -52,15 +54,18 @@ export function ContactsDrop({ onChecked, refused, agentId }) {
     summary.current?.focus();
   };
   async function leaveOut() {
-    if (file) setFile(await withoutRows(file, new Set(problems.map(({ row }) => row))));
+    if (!file) return;
+    setFile(await withoutRows(file, new Set(problems.map(({ row }) => row))));
+    // The button that had the focus goes with the rows.
+    summary.current?.focus();
   }
   return html`
     <${DropZone} file=${file} onFile=${take} />
     <div aria-live="polite" tabindex="-1" ref=${summary} class="stack">
       ${state.rows !== undefined && html`<p class="muted">${t('contactsFile.reading', { n: state.rows })}</p>`}
       ${state.problem && html`<p class="alert bad">${t(`contactsFile.problems.${state.problem.code}`, { line: state.problem.line ?? 1 })}</p>`}
-      ${state.report && html`<p class="row"><${Icon} name=${badRows ? 'warning' : 'check'} /><b>${t('contactsFile.rows', { n: state.report.total })}</b>
-        <span class=${badRows ? 'bad-text' : 'good-text'}>${badRows ? t('contactsFile.bad', { n: badRows }) : t('contactsFile.allGood')}</span></p>`}
+      ${state.report && html`<p class="row"><${Icon} name=${badRows || !state.report.columns.phone ? 'warning' : 'check'} /><b>${t('contactsFile.rows', { n: state.report.total })}</b>
+        ${(badRows > 0 || state.report.columns.phone) && html`<span class=${badRows ? 'bad-text' : 'good-text'}>${badRows ? t('contactsFile.bad', { n: badRows }) : t('contactsFile.allGood')}</span>`}</p>`}
     </div>
     ${state.report && html`
       <${Columns} report=${state.report} overrides=${service.answer?.overrides ?? []} onChange=${(/** @type {string} */ role, /** @type {string} */ header) => setChosen({ ...state.report?.columns, ...chosen, [role]: header })} />
@@ -89,7 +94,8 @@ function DropZone({ file, onFile }) {
     <button type="button" onClick=${() => input.current?.click()}>${file ? t('contactsFile.other') : t('contactsFile.choose')}</button>
     <input ref=${input} class="hidden" type="file" accept=".csv,text/csv" tabindex="-1" aria-label=${t('contactsFile.choose')}
       onChange=${(/** @type {any} */ event) => { onFile(event.target.files[0]); event.target.value = ''; }} />
-    ${!file && html`<p class="help">${t('contactsFile.format')}</p>`}
+    ${!file && html`<p class="help">${t('contactsFile.format')}
+      <a href=${SAMPLE} download="contacts.csv">${t('firstSteps.sample')}</a></p>`}
   </div>`;
 }
 

@@ -60,9 +60,8 @@ function Body({ call, turns, events, isLive, onChange }) {
   };
   return html`<div class="grid wide-first call">
     <div class="stack">
-      ${isOver && wasAnswered && html`
-        <${Player} path=${`/conversations/${call.conversationId}/recording`} isFresh=${Date.now() / 1000 - (call.endTimeUnix ?? 0) < 60}
-        control=${control} onTime=${onTime} onReady=${setHasSound}>${turns && html`<${Shares} turns=${turns} />`}<//>`}
+      ${isOver && wasAnswered && html`<${Player} path=${`/conversations/${call.conversationId}/recording`} isFresh=${Date.now() / 1000 - (call.endTimeUnix ?? 0) < 60}
+        control=${control} onTime=${onTime} onReady=${setHasSound}>${turns && html`<${Shares} turns=${turns} />${turns.some(isBabble) && html`<span>${t('player.babble')}</span>`}`}<//>`}
       <section class="card" aria-labelledby="transcript"><div class="head"><h2 id="transcript">${t('call.transcript')}</h2>
           <label class="check"><input type="checkbox" checked=${withEvents} onChange=${() => setWithEvents(!withEvents)} />${t('call.withEvents')}</label></div>
         ${turns?.length === 0 && html`<p class="muted">${t(`call.${why}`)}</p>`}
@@ -86,6 +85,9 @@ function Elapsed({ call, events }) {
   const since = answered ? Date.parse(answered.recordedAt) : call.startTimeUnix * 1000;
   return html`<span class="muted numeric">${answered ? '' : t('call.ringing')} ${duration(Math.max(0, now - since) / 1000)}</span>`;
 }
+
+/** Whether a turn was spoken by the built-in voice. @param {any} turn */
+const isBabble = ({ voice }) => /^babble(:|$)/.test(voice ?? '');
 
 /** How long each side speaks, in words. @param {{ turns: any[] }} props */
 function Shares({ turns }) {

@@ -3,10 +3,10 @@ import { html, useState } from '../lib/ui.js';
 import { get, newKey, post } from '../lib/api.js';
 import { t } from '../lib/i18n.js';
 import { navigate } from '../lib/router.js';
+import { SAMPLE } from '../components/contacts-drop.js';
 import { toast, toastError } from '../components/dialog.js';
 import { Icon } from '../components/icons.js';
 
-const SAMPLE_FILE = new URL('../data/contacts.csv', import.meta.url).pathname;
 /** A number that no carrier rings; the simulated one answers it. */
 const SIMULATED = '+15550100032';
 
@@ -45,7 +45,7 @@ export function FirstSteps({ hasAgent, hasCall, hasCampaign }) {
     { key: 'call', done: hasCall, action: made && html`<button class=${hasCall ? '' : 'primary'} onClick=${placeCall}>${t('firstSteps.placeCall')}</button>` },
     { key: 'campaign', done: hasCampaign, action: html`
       <a class=${`button ${made && hasCall ? 'primary' : ''}`} href="/campaigns/new">${t('newCampaign.title')}</a>
-      ${' '}<a class="button" href=${SAMPLE_FILE} download="contacts.csv">${t('firstSteps.sample')}</a>` },
+      ${' '}<a class="button" href=${SAMPLE} download="contacts.csv">${t('firstSteps.sample')}</a>` },
     { key: 'watch', done: false, action: hasCampaign && html`<a class="button primary" href="/campaigns">${t('campaigns.title')}</a>` },
     { key: 'carrier', done: false, action: html`<a class="button" href="/settings">${t('firstSteps.settings')}</a>` },
   ];

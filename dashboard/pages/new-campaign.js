@@ -36,7 +36,10 @@ export default function NewCampaign() {
   const take = (/** @type {Checked | null} */ next) => {
     setChecked(next);
     setRefused(null);
-    if (next) setValues((/** @type {any} */ old) => ({ ...old, name: old.name || next.file.name.replace(/\.[^.]*$/, '').replaceAll('_', ' ') }));
+    if (!next) return;
+    // The name comes with the file, if it has none.
+    setErrors((/** @type {any} */ { file: _file, name: _name, ...others }) => others);
+    setValues((/** @type {any} */ old) => ({ ...old, name: old.name || next.file.name.replace(/\.[^.]*$/, '').replaceAll('_', ' ') }));
   };
   function set(/** @type {string} */ name, /** @type {any} */ value) {
     setValues((/** @type {any} */ old) => ({ ...old, [name]: value }));
@@ -65,7 +68,7 @@ export default function NewCampaign() {
     if (sent.current.body !== body) sent.current = { body, key: newKey() };
     try {
       const { data, warning } = await post('/campaigns/csv', form, { idempotencyKey: sent.current.key });
-      toast(warning ?? t(`newCampaign.${how === 'draft' ? 'saved' : values.when === 'now' ? 'launched' : 'scheduled'}`));
+      toast([t(`newCampaign.${how === 'draft' ? 'saved' : values.when === 'now' ? 'launched' : 'scheduled'}`), warning && t('newCampaign.note', { warning })].filter(Boolean).join(' '));
       navigate(`/campaigns/${data.campaignId}`);
     } catch (error) {
       setBusy(false);
@@ -99,7 +102,7 @@ export default function NewCampaign() {
         ${card('rules', html`<${Fields} fields=${fields.rules} values=${values} errors=${errors} onChange=${set} />`)}
       </div>
       <aside class="card summary" aria-labelledby="summary"><h2 id="summary">${t('newCampaign.parts.summary')}</h2>
-        <${Estimate} agentId=${values.agentId} contacts=${checked ? checked.report.total - checked.blocked : 0} concurrency=${values.maxConcurrentCalls} window=${window} />
+        <${Estimate} agentId=${values.agentId} contacts=${usable(checked)} concurrency=${values.maxConcurrentCalls} window=${window} />
         ${errors[''] && html`<p class="alert bad" role="alert" tabindex="-1">${errors['']}</p>`}
         <button class="primary" aria-disabled=${busy} onClick=${() => send('start')}><${Icon} name=${values.when === 'now' ? 'play' : 'calendar'} />
           ${busy ? t('form.sending') : t(values.when === 'now' ? 'campaign.launch' : 'newCampaign.schedule')}</button>
@@ -111,6 +114,9 @@ export default function NewCampaign() {
 
 /** @param {any} agent */
 const mayCall = (agent) => agent.direction !== 'inbound';
+
+/** How many contacts of the file can be called. @param {Checked | null} checked */
+const usable = (checked) => (checked?.report.columns.phone ? checked.report.total - checked.badRows - checked.blocked : 0);
 
 /** @param {Checked | null} checked @param {Record<string, any>} values @returns {Record<string, string>} */
 function missingParts(checked, values) {

@@ -75,8 +75,12 @@ const onEmptyAccount = {
 const scenarios = {
   async "drop a file by mouse, leave bad rows out, launch, pause, resume, stop"(browser) {
     const page = await signedIn(browser, "/campaigns/new");
+    await button(page, "Launch").click();
+    await waitFor(page, "Choose a file of contacts first");
     await drop(page, ".drop", "spring.csv", `${BAD}${rows(20, 5550210000)}`);
     await waitFor(page, "3 rows cannot be used");
+    for (const old of ["Choose a file of contacts first", "Give the campaign a name"]) assert.equal(await page.getByText(old).count(), 0);
+    assert.match(await page.getByRole("complementary", { name: "Before you launch" }).textContent(), /People to call22/);
     const table = page.getByRole("table", { name: "Rows that cannot be used" });
     assert.match(await table.textContent(), /4.*phone.*12ab.*Not a phone number/);
     assert.match(await table.textContent(), /6.*More or fewer cells/);
@@ -108,7 +112,7 @@ const scenarios = {
     const page = await signedIn(browser, "/campaigns");
     await tabTo(page, "New campaign");
     await page.keyboard.press("Enter");
-    await until(() => page.evaluate(() => document.activeElement?.textContent === "New campaign"), "the focus on the new page's heading");
+    await until(() => page.evaluate(() => document.activeElement?.matches("h1") && document.activeElement.textContent === "New campaign"), "the focus on the new page's heading");
     await tabTo(page, "Choose a file");
     const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.keyboard.press("Enter")]);
     await chooser.setFiles({ name: "keys.csv", mimeType: "text/csv", buffer: Buffer.from(HEAD + rows(3, 5550220000)) });
@@ -245,6 +249,14 @@ const scenarios = {
       return page.evaluate(() => document.activeElement?.textContent === "Person 449");
     }, "the last row");
     assert.ok((await table.getByRole("row").count()) < 80);
+    await close(page);
+  },
+
+  async "open a row by a click beside its name"(browser) {
+    const { campaignId } = await campaign("clicked", 1);
+    const page = await signedIn(browser, "/campaigns?name=clicked");
+    await page.getByRole("row").filter({ hasText: "clicked" }).getByText("Draft").click();
+    await page.waitForURL(new RegExp(campaignId));
     await close(page);
   },
 
