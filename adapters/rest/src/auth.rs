@@ -165,10 +165,16 @@ impl CallerKey {
             return Ok(());
         }
         let name = scope.as_str();
+        // A key gives only scopes that it has itself.
+        let giver = if scope == Scope::Admin {
+            "`admin`".to_owned()
+        } else {
+            format!("`admin` and `{name}`")
+        };
         Err(ApiError::Forbidden(match self.id {
             CallerId::Key(id) => format!(
                 "this API key lacks the scope `{name}`; use a key that has it, or add it with `PATCH /me/api-keys/{id}` \
-                 and a key that has `admin` and `{name}`"
+                 and a key that has {giver}"
             ),
             CallerId::Session(_) => format!("this session lacks the scope `{name}`; sign in with a key that has it"),
         }))

@@ -11,7 +11,7 @@ use reqwest::{Response, Url, header};
 
 use super::{Answer, sign};
 use net::{
-    address_policy::{AddressPolicy, Resolver, guard, refusal_in},
+    address_policy::{ALLOW_PRIVATE, AddressPolicy, Resolver, guard, refusal_in},
     http_client,
 };
 
@@ -85,7 +85,7 @@ impl WebhookSender {
             Err(error) => return Answer::failed(format!("the webhook's address is not valid: {error}")),
         };
         if let Err(refused) = self.policy.check_literal(&url) {
-            return Answer::failed(refused.to_string());
+            return Answer::failed(format!("{refused}; {ALLOW_PRIVATE}"));
         }
         let now = self.clock.now();
         let id = delivery.id.to_string();
@@ -130,7 +130,7 @@ impl WebhookSender {
 /// Describes a failure by its root cause. The address is left out, because its path may be a secret.
 fn failure(error: &reqwest::Error) -> String {
     if let Some(refusal) = refusal_in(error) {
-        return refusal.to_string();
+        return format!("{refusal}; {ALLOW_PRIVATE}");
     }
     let mut root: &dyn Error = error;
     while let Some(source) = root.source() {

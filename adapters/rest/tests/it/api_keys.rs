@@ -29,6 +29,7 @@ fn forbidden(answer: Answer, scope: &str) {
     assert_eq!(answer.code(), "forbidden");
     let message = answer.text("/error/message");
     assert!(message.contains(&format!("lacks the scope `{scope}`")), "{message}");
+    assert!(!message.contains("`admin` and `admin`"), "{message}");
 }
 
 /// Returns the scopes that an operation must need, independent of the rule in the code.

@@ -241,6 +241,7 @@ async fn private_addresses_are_refused_at_each_delivery_by_number_and_by_name() 
         until("put off", async || world.delivery(attempt).await.failed == 1).await;
         let error = world.delivery(attempt).await.last_error.unwrap();
         assert!(error.contains("only public addresses are taken"), "{error}");
+        assert!(error.contains("RINGBACK_ALLOW_PRIVATE_URLS"), "{error}");
     }
     assert!(receiver.hits().is_empty());
 }
