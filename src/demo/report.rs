@@ -142,14 +142,19 @@ pub fn print_places(places: &Places<'_>) {
     println!("Recordings  {folder}/recordings (stereo WAV: user left, agent right)");
     println!("Address     {} (of this run; the service has stopped)", places.address);
     println!("API key     {}", places.api_key);
-    println!("\nTry next:");
+    println!("\nTry next: start the service with what this run left,");
     println!(
         "  {} serve --database-url sqlite://{folder}/ringback.db --data-dir {folder}",
         places.program
     );
-    println!("and within 10 minutes, in a browser, signed in once by this link:");
+    println!("then open this link in a browser. It signs you in once, within 10 minutes:");
     println!("  {}", places.login_link);
-    println!("and in another terminal:");
+    println!("For another link, in another terminal:");
+    println!(
+        "  {} account login-link --database-url sqlite://{folder}/ringback.db",
+        places.program
+    );
+    println!("To use the API there:");
     println!(
         "  curl -H 'x-api-key: {}' http://127.0.0.1:8080/public/v1/conversations",
         places.api_key
