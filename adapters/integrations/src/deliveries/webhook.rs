@@ -11,7 +11,7 @@ use reqwest::{Response, Url, header};
 
 use super::{Answer, sign};
 use net::{
-    address_policy::{ALLOW_PRIVATE, AddressPolicy, Resolver, guard, refusal_in},
+    address_policy::{ALLOW_PRIVATE, AddressPolicy, NotAllowed, Resolver, guard, is_of_no_address, refusal_in},
     http_client,
 };
 
@@ -87,6 +87,7 @@ impl WebhookSender {
         if let Err(refused) = self.policy.check_literal(&url) {
             return Answer::failed(format!("{refused}; {ALLOW_PRIVATE}"));
         }
+        let host = url.host_str().unwrap_or_default().to_owned();
         let now = self.clock.now();
         let id = delivery.id.to_string();
         let signature = match sign(secrets, &id, now.unix_seconds(), &body) {
@@ -103,7 +104,7 @@ impl WebhookSender {
             .body(body);
         match tokio::time::timeout(self.limits.answer, request.send()).await {
             Ok(Ok(response)) => self.read(response, now).await,
-            Ok(Err(error)) => Answer::failed(failure(&error)),
+            Ok(Err(error)) => Answer::failed(failure(&host, &error)),
             Err(_) => Answer::failed(format!("no answer within {} s", self.limits.answer.as_secs())),
         }
     }
@@ -127,9 +128,15 @@ impl WebhookSender {
     }
 }
 
-/// Describes a failure by its root cause. The address is left out, because its path may be a secret.
-fn failure(error: &reqwest::Error) -> String {
+/// Describes a failure by its root cause. The address is left out, because its path may be a secret. A name without an
+/// address and one that has only private addresses fail alike, because clients read this text.
+fn failure(host: &str, error: &reqwest::Error) -> String {
     if let Some(refusal) = refusal_in(error) {
+        return format!("{refusal}; {ALLOW_PRIVATE}");
+    }
+    if is_of_no_address(error) {
+        tracing::debug!(%host, %error, "host name has no address");
+        let refusal = NotAllowed::Resolved { host: host.to_owned() };
         return format!("{refusal}; {ALLOW_PRIVATE}");
     }
     let mut root: &dyn Error = error;
