@@ -81,9 +81,13 @@ pub fn slot(limit: &ConcurrencyLimit, account: AccountId) -> ApiResult<Concurren
     limit.take(account).ok_or_else(|| ApiError::Unavailable(message.into()))
 }
 
-/// Returns the id of the last event that a reconnecting client has.
+/// Returns the id of the last event that a reconnecting client has. A value that is no text, or is sent twice, becomes one
+/// that is the id of no event.
 pub fn last_event_id(headers: &HeaderMap) -> Option<&str> {
-    headers.get("last-event-id").and_then(|value| value.to_str().ok())
+    let mut values = headers.get_all("last-event-id").iter();
+    let value = values.next()?;
+    let text = value.to_str().ok().filter(|_| values.next().is_none());
+    Some(text.unwrap_or_default())
 }
 
 /// Appends an event. JSON text has no line breaks, so one `data` line is enough.

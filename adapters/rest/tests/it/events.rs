@@ -108,6 +108,15 @@ async fn a_reader_that_comes_back_gets_each_event_once() {
         let refused = support::client::send(request).await.expect(400);
         assert_eq!(refused.fields(), [("Last-Event-ID", "invalid_value")], "{odd}");
     }
+    // Taken for absent, these would silently lose what happened since.
+    let asked = || app.client.request("GET", PATH);
+    for request in [
+        asked().header("last-event-id", &b"1.\xff"[..]),
+        asked().header("last-event-id", id).header("last-event-id", id),
+    ] {
+        let refused = support::client::send(request).await.expect(400);
+        assert_eq!(refused.fields(), [("Last-Event-ID", "invalid_value")]);
+    }
 }
 
 #[tokio::test(start_paused = true)]
