@@ -7,7 +7,7 @@ use std::{
 
 use axum::{
     extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State},
-    http::{Extensions, HeaderMap, Method, Uri, header, request::Parts},
+    http::{Extensions, HeaderMap, HeaderValue, Method, Uri, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -249,7 +249,7 @@ pub async fn require_key(State(gatekeeper): State<Gatekeeper>, mut request: Requ
         key.require_all(required.iter().copied())?;
         Ok((credential, account, key))
     });
-    match allowed {
+    let mut response = match allowed {
         Ok((credential, account, key)) => {
             request.extensions_mut().insert(credential);
             request.extensions_mut().insert(Caller(account));
@@ -257,7 +257,11 @@ pub async fn require_key(State(gatekeeper): State<Gatekeeper>, mut request: Requ
             next.run(request).await
         }
         Err(error) => error.into_response(),
-    }
+    };
+    // Proxies know neither `x-api-key` nor the cookie, and some keep whatever looks like a file, such as `results.csv`.
+    let caching = response.headers_mut().entry(header::CACHE_CONTROL);
+    caching.or_insert(HeaderValue::from_static("no-store"));
+    response
 }
 
 /// Returns the address of a request's sender.

@@ -64,6 +64,7 @@ async fn a_request_without_one_sound_key_is_refused() {
         let answer = send(request).await;
         assert_eq!((answer.status, answer.code()), (401, "unauthorized"), "{what}");
         assert_eq!(answer.headers["www-authenticate"], "Bearer", "{what}");
+        assert_eq!(answer.headers["cache-control"], "no-store", "{what}");
     }
     for value in ["Token x", "Basic x", "Bearer"] {
         let answer = send(client.bare("GET", ME).header("authorization", value)).await;

@@ -220,6 +220,8 @@ async fn download(app: &TestApp, campaign: CampaignId) -> String {
     let disposition = response.headers()["content-disposition"].to_str().unwrap();
     assert!(disposition.starts_with("attachment"), "{disposition}");
     assert!(response.headers().contains_key("x-request-id"));
+    // Proxies keep files with this ending for everybody, unless they are told not to.
+    assert_eq!(response.headers()["cache-control"], "no-store");
     response.text().await.unwrap()
 }
 
