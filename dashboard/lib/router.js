@@ -43,7 +43,8 @@ export function useUnsaved(dirty, question) {
 }
 
 /**
- * The parameters of `path` if it matches `pattern`, such as `/campaigns/:id`.
+ * The parameters of `path` if it matches `pattern`, such as `/campaigns/:id`. A parameter is an id: an address that smuggles in
+ * more, such as `/campaigns/..%2Fme`, would make the page ask for something else than it shows.
  * @param {string} pattern @param {string} path @returns {Record<string, string> | null}
  */
 export function match(pattern, path) {
@@ -54,7 +55,8 @@ export function match(pattern, path) {
   const params = {};
   for (const [at, part] of wanted.entries()) {
     if (part.startsWith(':')) {
-      try { params[part.slice(1)] = decodeURIComponent(given[at]); } catch { return null; }
+      if (!/^[\w-]+$/.test(given[at])) return null;
+      params[part.slice(1)] = given[at];
     } else if (part !== given[at]) return null;
   }
   return params;
