@@ -8,7 +8,7 @@ import { Picker } from './picker.js';
  * @typedef {object} RowColumn
  * @property {string} path In the row.
  * @property {string} label
- * @property {'text' | 'number' | 'checkbox' | 'list'} [type] A `list` is written with commas.
+ * @property {'text' | 'number' | 'checkbox' | 'list'} [type] A `list` is written with commas; the API may keep something else there.
  * @property {{ value: string, label: string }[]} [options]
  * @property {import('./picker.js').Source} [from] The value is the id of one of these.
  * @property {string} [placeholder]
@@ -64,7 +64,7 @@ function Cell({ column: { label, type = 'text', options, from, placeholder, wide
     control = html`<select onChange=${typed}><option value="" selected=${!value}></option>
       ${all.map((option) => html`<option value=${option.value} selected=${option.value === value}>${option.label}</option>`)}</select>`;
   } else if (type === 'list') {
-    control = html`<input ...${shared} value=${(value ?? []).join(', ')} onChange=${(/** @type {any} */ event) => onChange(splitList(event.target.value))} />`;
+    control = html`<input ...${shared} value=${[value ?? []].flat().join(', ')} onChange=${(/** @type {any} */ event) => onChange(splitList(event.target.value))} />`;
   } else if (type === 'number') {
     control = html`<input ...${shared} type="number" step="any" value=${value ?? ''}
       onInput=${(/** @type {any} */ { target }) => onChange(target.value === '' ? '' : target.valueAsNumber)} />`;

@@ -10,6 +10,7 @@ import { appointments } from "./appointments.mjs";
 import { checks } from "./checks.mjs";
 import { keyboard } from "./keyboard.mjs";
 import { policy } from "./policy.mjs";
+import { hostile } from "./hostile.mjs";
 
 const { RINGBACK_URL: service, RINGBACK_EMAIL: email } = process.env;
 const rows = (count, first = 5550200000) => Array.from({ length: count }, (_, n) => `+1${first + n},Person ${n + 1},Lisbon,cooperative\n`).join("");
@@ -315,7 +316,7 @@ const scenarios = {
 const chosen = process.argv.slice(2);
 const browser = await startBrowser();
 try {
-  for (const group of [onEmptyAccount, scenarios, calls, resources, agents, checks, appointments, keyboard, policy]) {
+  for (const group of [onEmptyAccount, scenarios, calls, resources, agents, checks, appointments, keyboard, policy, hostile]) {
     if (group === scenarios) await agent();
     for (const [name, run] of Object.entries(group)) {
       if (chosen.length > 0 && !chosen.some((each) => name.startsWith(each))) continue;
