@@ -64,15 +64,20 @@ export function ContactsDrop({ onChecked, refused, agentId }) {
     <div aria-live="polite" tabindex="-1" ref=${summary} class="stack">
       ${state.rows !== undefined && html`<p class="muted">${t('contactsFile.reading', { n: state.rows })}</p>`}
       ${state.problem && html`<p class="alert bad">${t(`contactsFile.problems.${state.problem.code}`, { line: state.problem.line ?? 1 })}</p>`}
-      ${state.report && html`<p class="row"><${Icon} name=${badRows || !state.report.columns.phone ? 'warning' : 'check'} /><b>${t('contactsFile.rows', { n: state.report.total })}</b>
-        ${(badRows > 0 || state.report.columns.phone) && html`<span class=${badRows ? 'bad-text' : 'good-text'}>${badRows ? t('contactsFile.bad', { n: badRows }) : t('contactsFile.allGood')}</span>`}</p>`}
+      ${state.report && html`<p class="row">
+        <${Icon} name=${badRows || !state.report.columns.phone ? 'warning' : 'check'} /><b>${t('contactsFile.rows', { n: state.report.total })}</b>
+        ${(badRows > 0 || state.report.columns.phone) && html`
+          <span class=${badRows ? 'bad-text' : 'good-text'}>${badRows ? t('contactsFile.bad', { n: badRows }) : t('contactsFile.allGood')}</span>`}</p>`}
     </div>
     ${state.report && html`
-      <${Columns} report=${state.report} overrides=${service.answer?.overrides ?? []} onChange=${(/** @type {string} */ role, /** @type {string} */ header) => setChosen({ ...state.report?.columns, ...chosen, [role]: header })} />
+      <${Columns} report=${state.report} overrides=${service.answer?.overrides ?? []}
+        onChange=${(/** @type {string} */ role, /** @type {string} */ header) => setChosen({ ...state.report?.columns, ...chosen, [role]: header })} />
       ${!state.report.columns.phone && html`<p class="alert warn">${t('contactsFile.problems.missing_phone_column')}</p>`}
       <${FirstRows} report=${state.report} />
       ${problems.length > 0 && html`<section class="stack" aria-labelledby="bad-rows">
-        <div class="head"><h3 id="bad-rows">${t('contactsFile.badRows')}</h3>${badRows < state.report.total && problems.length < 1000 && html`<button type="button" onClick=${leaveOut}>${t('contactsFile.leaveOut', { n: badRows })}</button>`}</div>
+        <div class="head"><h3 id="bad-rows">${t('contactsFile.badRows')}</h3>
+          ${badRows < state.report.total && problems.length < 1000
+            && html`<button type="button" onClick=${leaveOut}>${t('contactsFile.leaveOut', { n: badRows })}</button>`}</div>
         <${ProblemTable} label=${t('contactsFile.badRows')} problems=${problems} key=${file?.size} />
         ${problems.length >= 1000 && html`<p class="muted">${t('contactsFile.truncated')}</p>`}</section>`}
       <${ServiceCheck} check=${service} />
@@ -131,5 +136,6 @@ function ProblemTable({ label, problems }) {
     { key: 'reason', label: t('contactsFile.reason'), wide: true,
       render: (/** @type {any} */ p) => t(`contactsFile.codes.${p.code}`, { fallback: p.message ?? p.code }) },
   ];
-  return html`<${Table} short=${true} label=${label} columns=${columns} list=${staticList(problems)} rowKey=${(/** @type {any} */ p) => `${p.row} ${p.column} ${p.code}`} />`;
+  return html`<${Table} short=${true} label=${label} columns=${columns} list=${staticList(problems)}
+    rowKey=${(/** @type {any} */ p) => `${p.row} ${p.column} ${p.code}`} />`;
 }

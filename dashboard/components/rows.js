@@ -64,7 +64,8 @@ function Cell({ column: { label, type = 'text', options, from, placeholder, wide
     control = html`<select onChange=${typed}><option value="" selected=${!value}></option>
       ${all.map((option) => html`<option value=${option.value} selected=${option.value === value}>${option.label}</option>`)}</select>`;
   } else if (type === 'list') {
-    control = html`<input ...${shared} value=${[value ?? []].flat().join(', ')} onChange=${(/** @type {any} */ event) => onChange(splitList(event.target.value))} />`;
+    control = html`<input ...${shared} value=${[value ?? []].flat().join(', ')}
+      onChange=${(/** @type {any} */ event) => onChange(splitList(event.target.value))} />`;
   } else if (type === 'number') {
     control = html`<input ...${shared} type="number" step="any" value=${value ?? ''}
       onInput=${(/** @type {any} */ { target }) => onChange(target.value === '' ? '' : target.valueAsNumber)} />`;

@@ -9,7 +9,10 @@ const MAX_COMPARED = 20_000;
 
 /** @typedef {import('../lib/contacts-file.js').Report} Report */
 /** @typedef {import('../lib/contacts-file.js').RowProblem} RowProblem */
-/** @typedef {{ report: { rows: RowProblem[], invalidRows: number }, overrides: string[], problems: { message: string }[], doNotCall: number, warning?: string }} Answer `problems` are of whole cells. */
+/**
+ * @typedef {{ report: { rows: RowProblem[], invalidRows: number }, overrides: string[], problems: { message: string }[],
+ *   doNotCall: number, warning?: string }} Answer `problems` are of whole cells.
+ */
 /** @typedef {{ file?: File, answer?: Answer, blocked?: RowProblem[], error?: any, busy?: boolean }} State `blocked`: rows on the do-not-call list. */
 
 /**
@@ -72,7 +75,8 @@ export function ServiceCheck({ check: { answer, busy, error, again } }) {
   return html`<div role="status" class="stack">
       ${busy && html`<p class="muted">${t('contactsFile.checking')}</p>`}
       ${answer && !busy && (answer.doNotCall
-        ? html`<p class="alert warn">${t('contactsFile.blocked', { n: answer.doNotCall })}</p>` : html`<p class="help note">${t('contactsFile.noneBlocked')}</p>`)}
+        ? html`<p class="alert warn">${t('contactsFile.blocked', { n: answer.doNotCall })}</p>`
+        : html`<p class="help note">${t('contactsFile.noneBlocked')}</p>`)}
       ${answer?.warning && html`<p class="alert warn">${answer.warning}</p>`}
       ${answer && answer.problems.length > 0 && html`<p class="alert bad">${answer.problems.map(({ message }) => message).join('\n')}</p>`}
       ${refusals.length > 0 && html`<p class="alert bad">${refusals.join('\n')}</p>`}

@@ -25,6 +25,7 @@ export const SignInPage = ({ problem, onSignedIn }) => html`<main class="sign-in
   <${Brand} /><h1>${t('signIn.title')}</h1>
   ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
   <${SignIn} onSignedIn=${onSignedIn} />
-  <details open=${!!problem}><summary>${t('signIn.noKey')}</summary><p>${t('signIn.linkHelp')}</p><pre>ringback account login-link ${t('signIn.exampleEmail')}</pre>
+  <details open=${!!problem}><summary>${t('signIn.noKey')}</summary><p>${t('signIn.linkHelp')}</p>
+    <pre>ringback account login-link ${t('signIn.exampleEmail')}</pre>
   <p>${t('signIn.createHelp')}</p><pre>ringback account create --email ${t('signIn.exampleEmail')}</pre></details>
 </div></main>`;

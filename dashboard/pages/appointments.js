@@ -29,7 +29,8 @@ export default function Appointments() {
     <${Found} name="agentId" from=${AGENTS} value=${agentId} any=${t('appointments.anyAgent')} bare=${true} />
     <${Found} name="campaignId" from=${CAMPAIGNS} value=${campaignId} any=${t('appointments.anyCampaign')} bare=${true} />
     ${when === 'days' && ['from', 'to'].map((name) => html`<${Given} key=${name} name=${name} type="date" value=${query[name]} />`)}
-    ${chosen && html`<button class="plain" onClick=${() => setQuery(Object.fromEntries(NAMES.map((name) => [name, undefined])))}>${t('calls.clear')}</button>`}`;
+    ${chosen && html`
+      <button class="plain" onClick=${() => setQuery(Object.fromEntries(NAMES.map((name) => [name, undefined])))}>${t('calls.clear')}</button>`}`;
   const isAll = when === 'all' && !agentId && !campaignId;
   const empty = chosen && !isAll ? t('appointments.noMatch')
     : html`<p>${t(isAll ? 'appointments.none' : 'appointments.noneAhead')}</p><a class="button" href="/agents">${t('appointments.toAgents')}</a>`;
@@ -44,7 +45,8 @@ function columns() {
   return [
     { key: 'start', label: t('appointments.start'), render: of((at) => html`<${When} at=${at} />`) },
     { key: 'with', label: t('appointments.with'), render: of(({ attendee }, row) => attendee?.name || row.contactName || '–') },
-    { key: 'number', label: t('campaign.phone'), render: of((_, { contactNumber }) => html`<span class="numeric">${contactNumber ?? t('calls.noNumber')}</span>`) },
+    { key: 'number', label: t('campaign.phone'),
+      render: of((_, { contactNumber }) => html`<span class="numeric">${contactNumber ?? t('calls.noNumber')}</span>`) },
     { key: 'state', label: t('campaigns.status'), render: of(({ confirmed }) => html`<${State} confirmed=${confirmed !== false} />`) },
     { key: 'agent', label: t('calls.filters.agentId'), render: of((_, { agentId, agentName }) => html`<a href=${`/agents/${agentId}`}>${agentName}</a>`) },
     { key: 'calendar', label: t('appointments.calendar'), optional: true, render: of(calendarText) },
@@ -62,7 +64,8 @@ function When({ at: { dateTime: start, endDateTime: end, timezone } }) {
 }
 
 /** @param {{ confirmed: boolean }} props */
-const State = ({ confirmed }) => html`<span class=${`badge ${confirmed ? 'good' : 'warn'}`}>${t(`appointments.${confirmed ? 'booked' : 'unconfirmed'}`)}</span>`;
+const State = ({ confirmed }) => html`
+  <span class=${`badge ${confirmed ? 'good' : 'warn'}`}>${t(`appointments.${confirmed ? 'booked' : 'unconfirmed'}`)}</span>`;
 
 /** @param {any} appointment */
 const calendarText = ({ provider, calendarId }) => [PROVIDERS[provider] ?? t('appointments.byMail'), calendarId].filter(Boolean).join(' · ');

@@ -32,7 +32,10 @@ async function findProblems(signal) {
   return problems;
 }
 
-/** Why deliveries to an endpoint fail: some were given up, or one waits for its next try. @param {any} hook @param {AbortSignal} signal @returns {Promise<string>} */
+/**
+ * Why deliveries to an endpoint fail: some were given up, or one waits for its next try.
+ * @param {any} hook @param {AbortSignal} signal @returns {Promise<string>}
+ */
 async function failureOf({ webhookId, recent }, signal) {
   if (recent.failed > 0) return t('attention.failedDeliveries', { n: recent.failed });
   const { data } = await get(`/webhooks/${webhookId}/deliveries`, { query: { pageSize: LATEST }, signal });
@@ -64,6 +67,8 @@ export function Attention({ services }) {
   const problems = [...(services ? ofServices(services) : []), ...found];
   if (problems.length === 0) return null;
   return html`<section class="stack" aria-label=${t('attention.title')}><ul class="stack">
-    ${problems.map((problem) => html`<li key=${problem.key} class="alert warn"><span class="row"><${Icon} name="warning" /><span><b>${problem.title}</b> ${problem.text}</span></span><a href=${problem.href}>${t('attention.see')}</a></li>`)}
+    ${problems.map((problem) => html`<li key=${problem.key} class="alert warn">
+      <span class="row"><${Icon} name="warning" /><span><b>${problem.title}</b> ${problem.text}</span></span>
+      <a href=${problem.href}>${t('attention.see')}</a></li>`)}
   </ul></section>`;
 }

@@ -80,9 +80,13 @@ export const Found = ({ name, value, from, any, bare }) => html`<div>
   <${Picker} id=${`filter-${name}`} from=${from} value=${value} first=${[{ value: '', label: any ?? t('calls.any') }]}
     onChange=${(/** @type {string} */ id) => setQuery({ [name]: id })} /></div>`;
 
-/** @param {{ name: string, value?: string, options: { value: string, label: string }[], any?: string, bare?: boolean, label?: string }} props `bare`: the label is not shown. */
+/**
+ * `bare`: the label is not shown.
+ * @param {{ name: string, value?: string, options: { value: string, label: string }[], any?: string, bare?: boolean, label?: string }} props
+ */
 export function Choice({ name, value, options, any, bare, label = t(`calls.filters.${name}`) }) {
-  const control = html`<select id=${`filter-${name}`} class=${bare ? 'narrow' : null} aria-label=${bare ? label : null} onChange=${(/** @type {any} */ event) => setQuery({ [name]: event.target.value })}>
+  const control = html`<select id=${`filter-${name}`} class=${bare ? 'narrow' : null} aria-label=${bare ? label : null}
+    onChange=${(/** @type {any} */ event) => setQuery({ [name]: event.target.value })}>
     <option value="" selected=${!value}>${any ?? t('calls.any')}</option>
     ${options.map((option) => html`<option key=${option.value} value=${option.value} selected=${option.value === value}>${option.label}</option>`)}
   </select>`;

@@ -60,8 +60,10 @@ function Body({ call, turns, events, isLive, onChange }) {
   };
   return html`<div class="grid wide-first call">
     <div class="stack">
-      ${isOver && wasAnswered && html`<${Player} path=${`/conversations/${call.conversationId}/recording`} isFresh=${Date.now() / 1000 - (call.endTimeUnix ?? 0) < 60}
-        control=${control} onTime=${onTime} onReady=${setHasSound}>${turns && html`<${Shares} turns=${turns} />${turns.some(isBabble) && html`<span>${t('player.babble')}</span>`}`}<//>`}
+      ${isOver && wasAnswered && html`
+        <${Player} path=${`/conversations/${call.conversationId}/recording`} isFresh=${Date.now() / 1000 - (call.endTimeUnix ?? 0) < 60}
+        control=${control} onTime=${onTime} onReady=${setHasSound}>
+          ${turns && html`<${Shares} turns=${turns} />${turns.some(isBabble) && html`<span>${t('player.babble')}</span>`}`}<//>`}
       <section class="card" aria-labelledby="transcript"><div class="head"><h2 id="transcript">${t('call.transcript')}</h2>
           <label class="check"><input type="checkbox" checked=${withEvents} onChange=${() => setWithEvents(!withEvents)} />${t('call.withEvents')}</label></div>
         ${turns?.length === 0 && html`<p class="muted">${t(`call.${why}`)}</p>`}

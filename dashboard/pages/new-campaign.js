@@ -68,7 +68,8 @@ export default function NewCampaign() {
     if (sent.current.body !== body) sent.current = { body, key: newKey() };
     try {
       const { data, warning } = await post('/campaigns/csv', form, { idempotencyKey: sent.current.key });
-      toast([t(`newCampaign.${how === 'draft' ? 'saved' : values.when === 'now' ? 'launched' : 'scheduled'}`), warning && t('newCampaign.note', { warning })].filter(Boolean).join(' '));
+      toast([t(`newCampaign.${how === 'draft' ? 'saved' : values.when === 'now' ? 'launched' : 'scheduled'}`),
+        warning && t('newCampaign.note', { warning })].filter(Boolean).join(' '));
       navigate(`/campaigns/${data.campaignId}`);
     } catch (error) {
       setBusy(false);

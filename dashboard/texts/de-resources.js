@@ -104,10 +104,14 @@ const texts = {
     missing: 'Um ihn zu benutzen, setzen Sie diese Variablen und starten Sie den Dienst neu:', check: 'Jetzt prüfen', checking: 'Wird geprüft …',
     numbers: 'Nummern:', enter: 'Beim Telefonanbieter einzutragen, damit Anrufe ankommen:',
     problems: {
-      draining: 'Der Dienst hält an: Starten Sie ihn neu, wenn es niemand anderes tut.', starting: 'Der Dienst startet: Warten Sie einen Moment.', suspect: 'Der Dienst stand einen Moment still: Wenn es wieder geschieht, suchen Sie, was seinen Rechner aufhält.',
+      draining: 'Der Dienst hält an: Starten Sie ihn neu, wenn es niemand anderes tut.', starting: 'Der Dienst startet: Warten Sie einen Moment.',
+      suspect: 'Der Dienst stand einen Moment still: Wenn es wieder geschieht, suchen Sie, was seinen Rechner aufhält.',
       silent: 'Die Datenbank nimmt die Lebenszeichen des Dienstes nicht an: Prüfen Sie die Datenbank und das Netz.',
-      clock_off: 'Die Uhr des Dienstes geht falsch: Stellen Sie sie.', fenced: 'Andere Knoten haben diesen für tot erklärt; er startet von selbst neu.', database_away: 'Die Datenbank antwortet nicht: Prüfen Sie sie.', disk_full: 'Der Datenträger der Datenbank ist voll: Schaffen Sie Platz.',
-      dial_journal: 'Das Wähljournal lässt sich nicht schreiben: Prüfen Sie den Datenordner.', overloaded: 'Der Dienst ist überlastet und lehnt Änderungen ab: Nehmen Sie Knoten hinzu, oder erhöhen Sie seine Grenzen.', carriers_away: 'Kein Telefonanbieter, der wählen kann, funktioniert: Prüfen Sie die Anbieter in den Einstellungen.',
+      clock_off: 'Die Uhr des Dienstes geht falsch: Stellen Sie sie.', fenced: 'Andere Knoten haben diesen für tot erklärt; er startet von selbst neu.',
+      database_away: 'Die Datenbank antwortet nicht: Prüfen Sie sie.', disk_full: 'Der Datenträger der Datenbank ist voll: Schaffen Sie Platz.',
+      dial_journal: 'Das Wähljournal lässt sich nicht schreiben: Prüfen Sie den Datenordner.',
+      overloaded: 'Der Dienst ist überlastet und lehnt Änderungen ab: Nehmen Sie Knoten hinzu, oder erhöhen Sie seine Grenzen.',
+      carriers_away: 'Kein Telefonanbieter, der wählen kann, funktioniert: Prüfen Sie die Anbieter in den Einstellungen.',
     },
   },
   webhooks: {

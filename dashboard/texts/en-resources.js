@@ -98,10 +98,14 @@ export default {
     missing: 'To use it, set these variables and start the service again:', check: 'Check now', checking: 'Checking …',
     numbers: 'Numbers:', enter: 'Enter at the carrier, so that calls come in:',
     problems: {
-      draining: 'The service is stopping: start it again if nobody else does.', starting: 'The service is starting: wait a moment.', suspect: 'The service stood still for a moment: if it happens again, find out what holds up its machine.',
+      draining: 'The service is stopping: start it again if nobody else does.', starting: 'The service is starting: wait a moment.',
+      suspect: 'The service stood still for a moment: if it happens again, find out what holds up its machine.',
       silent: 'The database does not accept the service’s heartbeats: check the database and the network.',
-      clock_off: 'The clock of the service is wrong: set it.', fenced: 'Other nodes declared this one dead; it starts anew by itself.', database_away: 'The database does not answer: check it.', disk_full: 'The disk of the database is full: make room.',
-      dial_journal: 'The dial journal cannot be written: check the data folder.', overloaded: 'The service is overloaded and refuses changes: add nodes, or raise its limits.', carriers_away: 'No carrier that places calls works: check the carriers in the settings.',
+      clock_off: 'The clock of the service is wrong: set it.', fenced: 'Other nodes declared this one dead; it starts anew by itself.',
+      database_away: 'The database does not answer: check it.', disk_full: 'The disk of the database is full: make room.',
+      dial_journal: 'The dial journal cannot be written: check the data folder.',
+      overloaded: 'The service is overloaded and refuses changes: add nodes, or raise its limits.',
+      carriers_away: 'No carrier that places calls works: check the carriers in the settings.',
     },
   },
   webhooks: {
