@@ -1,6 +1,6 @@
 // A file of contacts: dropped or chosen, its columns recognised, its first rows and every bad one shown.
 import { html, useEffect, useRef, useState } from '../lib/ui.js';
-import { check, withoutRows } from '../lib/contacts-file.js';
+import { check, withCommas, withoutRows } from '../lib/contacts-file.js';
 import { FileProblem } from '../lib/csv.js';
 import { number, t } from '../lib/i18n.js';
 import { staticList } from '../lib/list.js';
@@ -47,11 +47,13 @@ export function ContactsDrop({ onChecked, refused, agentId }) {
     onChecked(file && report ? { file, report, badRows: service.answer?.report.invalidRows ?? report.badRows, blocked: service.answer?.doNotCall ?? 0 } : null);
   }, [report, service.answer]);
 
-  const take = (/** @type {File | undefined} */ next) => {
+  const take = async (/** @type {File | undefined} */ next) => {
     if (!next) return;
-    setChosen({});
-    setFile(next);
     summary.current?.focus();
+    // What is wrong with the file is said when it is checked.
+    const readable = await withCommas(next).catch(() => next);
+    setChosen({});
+    setFile(readable);
   };
   async function leaveOut() {
     if (!file) return;

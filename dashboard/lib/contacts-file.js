@@ -101,3 +101,19 @@ export async function withoutRows(file, rows) {
   }
   return new File(parts, file.name, { type: 'text/csv' });
 }
+
+/** Enough for the header line. */
+const HEAD_BYTES = 1 << 20;
+
+/** The same file with commas, if its cells are separated by semicolons or tabs, as spreadsheets write them in many countries. @param {File} file @returns {Promise<File>} */
+export async function withCommas(file) {
+  const [head] = (await file.slice(0, HEAD_BYTES).text()).split('\n', 1);
+  const separator = head.includes(',') ? undefined : [';', '\t'].find((each) => head.includes(each));
+  if (!separator) return file;
+  /** @type {string[]} */
+  const parts = [];
+  for await (const group of records(file, undefined, separator)) parts.push(group.map(({ cells }) => `${cells.map(quoted).join(',')}\n`).join(''));
+  return new File(parts, file.name, { type: 'text/csv' });
+}
+
+const quoted = (/** @type {string} */ cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);

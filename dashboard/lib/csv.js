@@ -1,9 +1,15 @@
 /** @typedef {{ cells: string[], line: number, raw: string }} CsvRecord `line` is where it begins, from 1; `raw` is its text without the line end. */
 
-/** Reads comma-separated records from pieces of text. */
+/** Reads separated records from pieces of text. */
 export class CsvReader {
   #text = '';
   #line = 1;
+  #separator;
+
+  /** @param {string} [separator] */
+  constructor(separator = ',') {
+    this.#separator = separator;
+  }
 
   /**
    * The records that are complete. With `isLast`, the rest is one too.
@@ -27,14 +33,14 @@ export class CsvReader {
 
   /** @param {number} start @param {boolean} isLast @returns {(CsvRecord & { next: number }) | null} */
   #record(start, isLast) {
-    const text = this.#text, cells = [], line = this.#line;
+    const text = this.#text, separator = this.#separator, cells = [], line = this.#line;
     const lineEnd = text.indexOf('\n', start), end = lineEnd < 0 ? text.length : lineEnd;
     if (lineEnd < 0 && !isLast) return null;
     const plain = text.slice(start, end);
     if (!plain.includes('"')) {
       this.#line++;
       const raw = plain.replace(/\r$/, '');
-      return { cells: raw.split(',').map((cell) => cell.trim()), line, raw, next: end + 1 };
+      return { cells: raw.split(separator).map((cell) => cell.trim()), line, raw, next: end + 1 };
     }
     let at = start, lines = 1;
     for (;;) {
@@ -53,11 +59,11 @@ export class CsvReader {
         lines += cell.split('\n').length - 1;
       }
       const from = at;
-      while (at < text.length && text[at] !== ',' && text[at] !== '\n') at++;
+      while (at < text.length && text[at] !== separator && text[at] !== '\n') at++;
       if (at === text.length && !isLast) return null;
       cell += text.slice(from, at);
       cells.push(cell.trim());
-      if (text[at] === ',') { at++; continue; }
+      if (text[at] === separator) { at++; continue; }
       this.#line += lines;
       return { cells, line, raw: text.slice(start, at).replace(/\r$/, ''), next: at + 1 };
     }
@@ -78,11 +84,11 @@ const MAX_BYTES = 64 << 20;
 
 /**
  * The records of a file, in groups, without holding up the page.
- * @param {Blob} file @param {AbortSignal} [signal] @returns {AsyncGenerator<CsvRecord[]>}
+ * @param {Blob} file @param {AbortSignal} [signal] @param {string} [separator] @returns {AsyncGenerator<CsvRecord[]>}
  */
-export async function* records(file, signal) {
+export async function* records(file, signal, separator) {
   if (file.size > MAX_BYTES) throw new FileProblem('too_large');
-  const reader = new CsvReader(), decoder = new TextDecoder('utf-8', { fatal: true });
+  const reader = new CsvReader(separator), decoder = new TextDecoder('utf-8', { fatal: true });
   const decode = (/** @type {Uint8Array | undefined} */ bytes) => {
     try { return decoder.decode(bytes, { stream: !!bytes }); } catch { throw new FileProblem('not_utf8'); }
   };

@@ -225,7 +225,7 @@ export default {
   },
   contactsFile: {
     drop: 'Drop a CSV file here', choose: 'Choose a file', other: 'Choose another file',
-    format: 'A header line such as “phone,name,city”, then a line for each person. UTF-8, separated by commas, up to 64 MiB and 1,000,000 rows.',
+    format: 'A header line such as “phone,name,city”, then a line for each person. UTF-8, separated by commas or semicolons, up to 64 MiB and 1,000,000 rows.',
     reading: { one: 'Reading … {n} row', other: 'Reading … {n} rows' }, rows: { one: '{n} row', other: '{n} rows' },
     bad: { one: '{n} row cannot be used', other: '{n} rows cannot be used' }, allGood: 'all can be used',
     columns: 'Recognised columns', phone: 'Phone number', name: 'Name', email: 'E-mail', pick: 'Choose a column', noColumn: 'none',

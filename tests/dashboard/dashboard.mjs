@@ -253,6 +253,20 @@ const scenarios = {
     await close(page);
   },
 
+  async "take a file with semicolons"(browser) {
+    const { agentId } = await agent();
+    const page = await signedIn(browser, `/campaigns/new?agent=${agentId}`);
+    await drop(page, ".drop", "semicolons.csv", '\uFEFFphone;name;city\r\n+15550240001;"Ann; ""the first""";Lisbon, Portugal\r\n+15550240002;Bob;\r\n');
+    await waitFor(page, "all can be used");
+    await button(page, "Save as draft").click();
+    await page.waitForURL(/\/campaigns\/[0-9a-f-]{36}$/);
+    const { contacts } = await ask("GET", `/campaigns/${page.url().split("/").at(-1)}`);
+    assert.deepEqual(contacts.map(({ phoneNumber, name, city }) => [phoneNumber, name, city]), [
+      ["+15550240001", 'Ann; "the first"', "Lisbon, Portugal"], ["+15550240002", "Bob", undefined],
+    ]);
+    await close(page);
+  },
+
   async "open a row by a click beside its name"(browser) {
     const { campaignId } = await campaign("clicked", 1);
     const page = await signedIn(browser, "/campaigns?name=clicked");
