@@ -47,32 +47,46 @@ pub fn header_of(field: &str) -> String {
 }
 
 /// Returns the field whose header this is, and whether it was written with `field.`.
-pub fn field_of(header: &str) -> (&str, bool) {
+pub fn field_of(header: &str) -> (String, bool) {
     let header = restored(header);
     match header.strip_prefix(FIELD) {
-        Some(field) => (field, true),
+        Some(field) => (field.to_owned(), true),
         None => (header, false),
     }
 }
 
 /// Prevents a cell from being read as a formula: if it begins like one, an apostrophe is put before it. One is also
 /// put before apostrophes that stand there already, so that [`restored`] finds the cell again.
+///
+/// Where the comma separates decimals, spreadsheets split files at semicolons and line breaks, also between quotation marks.
+/// There each part of the cell becomes a cell.
 pub fn harmless(cell: String) -> String {
-    match is_formula(&cell) {
-        true => format!("'{cell}"),
-        false => cell,
+    if !cell.split(['\n', ';']).any(is_formula) {
+        return cell;
     }
+    in_parts(&cell, |part| match is_formula(part) {
+        true => format!("'{part}"),
+        false => part.to_owned(),
+    })
 }
 
 /// Returns the cell as it was before [`harmless`].
-pub fn restored(cell: &str) -> &str {
-    cell.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(cell)
+pub fn restored(cell: &str) -> String {
+    in_parts(cell, |part| {
+        let rest = part.strip_prefix('\'').filter(|rest| is_formula(rest));
+        rest.unwrap_or(part).to_owned()
+    })
 }
 
-fn is_formula(cell: &str) -> bool {
+fn in_parts(cell: &str, change: impl Fn(&str) -> String) -> String {
+    let line = |line: &str| line.split(';').map(&change).collect::<Vec<_>>().join(";");
+    cell.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn is_formula(part: &str) -> bool {
     // Some spreadsheets convert the wide forms into the plain ones.
-    let formula = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
-    cell.trim_start_matches('\'').starts_with(formula)
+    let formula = ['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'];
+    part.trim_start_matches('\'').starts_with(formula)
 }
 
 /// Returns a response whose streamed body clients save as a file with this name.
@@ -109,6 +123,9 @@ mod tests {
             ("-1", "'-1"),
             ("'tis", "'tis"),
             ("a=1", "a=1"),
+            ("a;=1;b", "a;'=1;b"),
+            ("a\n+1;'@b\n", "a\n'+1;''@b\n"),
+            ("a;b\n\nc; d", "a;b\n\nc; d"),
             ("'", "'"),
             ("", ""),
         ] {

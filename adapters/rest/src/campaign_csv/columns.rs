@@ -86,7 +86,7 @@ impl Columns {
             .enumerate()
             .skip(results)
             .filter(|(index, _)| !roles.contains(&Some(*index)))
-            .map(|(index, header)| (index, if is_results { field_of(header).0 } else { header }.to_owned()))
+            .map(|(index, header)| (index, if is_results { field_of(header).0 } else { header.clone() }))
             .collect();
         if stored.len() > EXTRA_FIELDS {
             problems.push(too_many(stored.len()));
@@ -114,7 +114,7 @@ impl Columns {
         }
         Cow::Owned(Record {
             line: record.line,
-            cells: record.cells.iter().map(|cell| restored(cell).to_owned()).collect(),
+            cells: record.cells.iter().map(|cell| restored(cell)).collect(),
         })
     }
 
@@ -145,7 +145,7 @@ fn misnamed(headers: &[String], results: usize) -> Vec<Problem> {
         let (field, is_free) = if results > 0 {
             field_of(header)
         } else {
-            (header.as_str(), false)
+            (header.clone(), false)
         };
         let complaint = if field.is_empty() {
             Some(("not_allowed", format!("column {column} has no header")))
@@ -157,7 +157,7 @@ fn misnamed(headers: &[String], results: usize) -> Vec<Problem> {
         } else if headers[..index].contains(header) {
             Some(("repeated", format!("the header `{header}` occurs twice")))
         } else {
-            let refused = if is_free { None } else { header_refusal(field) };
+            let refused = if is_free { None } else { header_refusal(&field) };
             refused.map(|why| ("not_allowed", format!("the header `{header}` {why}")))
         };
         if let Some((code, message)) = complaint.filter(|_| problems.len() < LISTED) {

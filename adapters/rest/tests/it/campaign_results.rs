@@ -273,7 +273,7 @@ async fn the_results_can_be_uploaded_again_with_all_that_the_contacts_brought() 
     let saved = app.client.post("/public/v1/contacts", saved).await.expect(201);
     let contacts = json!([
         { "phoneNumber": "+15550000000", "name": "=Ada", "email": "ada@example.com", "city": "-Bonn", "status": "gold",
-          "field.x": "'=1", "override.language": "en", "phone": "red", "age": 7, "note": null },
+          "field.x": "'=1", "override.language": "en", "phone": "red;=1", "age": 7, "note": null },
         { "phoneNumber": "+15550000001", "contact_id": "K1" },
     ]);
     let first = launched(&app, contacts).await;
@@ -283,7 +283,7 @@ async fn the_results_can_be_uploaded_again_with_all_that_the_contacts_brought() 
     let id = saved.text("/data/contactId");
     let expected = [
         header,
-        "+15550000000,'=Ada,,pending,,0,,false,,ada@example.com,'-Bonn,gold,''=1,en,red,7,,",
+        "+15550000000,'=Ada,,pending,,0,,false,,ada@example.com,'-Bonn,gold,''=1,en,red;'=1,7,,",
         &format!("+15550000001,,{id},pending,,0,,false,,,,,,,,,,K1"),
         "",
     ];
@@ -298,7 +298,7 @@ async fn the_results_can_be_uploaded_again_with_all_that_the_contacts_brought() 
     let again = upload(file.clone()).await.expect(201);
     let expected = json!([
         { "phoneNumber": "+15550000000", "contactId": null, "name": "=Ada", "email": "ada@example.com",
-          "city": "-Bonn", "status": "gold", "field.x": "'=1", "override.language": "en", "phone": "red", "age": "7" },
+          "city": "-Bonn", "status": "gold", "field.x": "'=1", "override.language": "en", "phone": "red;=1", "age": "7" },
         { "phoneNumber": "+15550000001", "contactId": id, "contact_id": "K1" },
     ]);
     assert_eq!(again.data()["contacts"], expected);
