@@ -105,7 +105,10 @@ export async function withoutRows(file, rows) {
 /** Enough for the header line. */
 const HEAD_BYTES = 1 << 20;
 
-/** The same file with commas, if its cells are separated by semicolons or tabs, as spreadsheets write them in many countries. @param {File} file @returns {Promise<File>} */
+/**
+ * The same file with commas, if its cells are separated by semicolons or tabs, as spreadsheets write them in many countries.
+ * @param {File} file @returns {Promise<File>}
+ */
 export async function withCommas(file) {
   const [head] = (await file.slice(0, HEAD_BYTES).text()).split('\n', 1);
   const separator = head.includes(',') ? undefined : [';', '\t'].find((each) => head.includes(each));

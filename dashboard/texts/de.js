@@ -245,7 +245,8 @@ const texts = {
   },
   contactsFile: {
     drop: 'CSV-Datei hierher ziehen', choose: 'Datei wählen', other: 'Andere Datei wählen',
-    format: 'Eine Kopfzeile wie „phone,name,city“, dann eine Zeile für jede Person. UTF-8, durch Kommas oder Semikolons getrennt, bis 64 MiB und 1.000.000 Zeilen.',
+    format: 'Eine Kopfzeile wie „phone,name,city“, dann eine Zeile für jede Person. '
+      + 'UTF-8, durch Kommas oder Semikolons getrennt, bis 64 MiB und 1.000.000 Zeilen.',
     reading: { one: 'Liest … {n} Zeile', other: 'Liest … {n} Zeilen' }, rows: { one: '{n} Zeile', other: '{n} Zeilen' },
     bad: { one: '{n} Zeile ist nicht verwendbar', other: '{n} Zeilen sind nicht verwendbar' }, allGood: 'alle verwendbar',
     columns: 'Erkannte Spalten', phone: 'Telefonnummer', name: 'Name', email: 'E-Mail', pick: 'Spalte wählen', noColumn: 'keine',
