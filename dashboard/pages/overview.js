@@ -21,7 +21,7 @@ export default function Overview() {
   const campaigns = useResource('/campaigns', { pageSize: 1 });
   // Planned calls are left out.
   const [now, setNow] = useState(Date.now);
-  const latest = useResource('/conversations', { startedBefore: now + 1000, pageSize: 10 });
+  const latest = useResource('/conversations', { startedBefore: Math.ceil(now / 1000) + 1, pageSize: 10 });
   useEvents(['call.'], () => { live.reload(); setNow(Date.now()); }, 1000);
   useEveryHalfMinute(() => { today.reload(); services.reload(); });
   useEvents(['campaign.'], () => { active.reload(); campaigns.reload(); }, 1000);
