@@ -232,9 +232,13 @@ fn server_limits(config: &ServeConfig) -> ServerLimits {
     ServerLimits {
         shutdown_grace: LAST_ANSWERS,
         header_timeout: Duration::from_secs(config.idle_seconds),
-        connections: usize::try_from(config.max_connections).unwrap_or(usize::MAX),
+        connections: connections(config),
         ..ServerLimits::default()
     }
+}
+
+fn connections(config: &ServeConfig) -> usize {
+    usize::try_from(config.max_connections).unwrap_or(usize::MAX)
 }
 
 fn router(
@@ -298,8 +302,8 @@ fn router(
         spool_dir,
         recordings_dir: recordings_dir(config),
         upload_limit: rest::upload_limit(),
-        event_stream_limit: rest::event_stream_limit(),
-        account_events: rest::AccountEvents::default(),
+        event_stream_limit: rest::event_stream_limit(connections(config)),
+        account_events: rest::AccountEvents::new(connections(config)),
         stopping,
         documents: Arc::new(documents(&address_policy)?),
         knowledge: parts.knowledge.clone(),

@@ -49,7 +49,7 @@ async function everything() {
   return { agentId, campaignId, conversationId, webhookId };
 }
 
-/** What came into being that no page makes. */
+/** Elements that no page makes. */
 const injected = (page) => page.evaluate(() => {
   const own = (element) => new URL(element.src || element.href || location.href, location).origin === location.origin;
   const found = [...document.querySelectorAll(".injected, [onerror], [onclick], [onload], iframe, object, embed, base, style, form[action]")];

@@ -60,17 +60,17 @@ pub struct AccountEvents {
     turns: Arc<Semaphore>,
 }
 
-impl Default for AccountEvents {
-    fn default() -> Self {
+impl AccountEvents {
+    /// Creates the streams of a server with this many connections. They take at most half of them, so that a few accounts
+    /// cannot shut out requests and carriers.
+    pub fn new(connections: usize) -> Self {
         Self {
-            limit: ConcurrencyLimit::new(1_000, 5_000),
+            limit: ConcurrencyLimit::new(1_000, (connections / 2).min(5_000)),
             listeners: Arc::default(),
             turns: Arc::new(Semaphore::new(CATCHING_UP)),
         }
     }
-}
 
-impl AccountEvents {
     fn locked(&self) -> MutexGuard<'_, Listeners> {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }

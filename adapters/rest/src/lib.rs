@@ -155,9 +155,10 @@ pub fn upload_limit() -> ConcurrencyLimit {
     ConcurrencyLimit::new(4, 16)
 }
 
-/// Returns the default limit for [`RestState::event_stream_limit`].
-pub fn event_stream_limit() -> ConcurrencyLimit {
-    ConcurrencyLimit::new(50, 1_000)
+/// Returns the limit for [`RestState::event_stream_limit`] of a server with this many connections: at most a quarter of
+/// them, so that streams leave room for requests and carriers.
+pub fn event_stream_limit(connections: usize) -> ConcurrencyLimit {
+    ConcurrencyLimit::new(50, (connections / 4).min(1_000))
 }
 
 /// Builds the whole API below `/public`. It has its own fallback, so routers merged with it must have none.

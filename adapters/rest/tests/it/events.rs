@@ -6,7 +6,7 @@ use domain::{
     api_key::generate_key,
     ports::store::{ApiKeyStore, StoreError},
 };
-use rest::server::ServerLimits;
+use rest::{AccountEvents, server::ServerLimits};
 use serde_json::{Value, json};
 
 use super::campaign_events::{Event, Reader};
@@ -220,6 +220,27 @@ async fn bad_filters_are_refused() {
         let refused = app.client.get(&format!("{PATH}?{filter}={foreign}")).await.expect(400);
         assert_eq!(refused.fields(), [(filter, "not_found")]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_leave_half_of_the_connections_to_others() {
+    let app = TestApp::start().await;
+    let mut state = state(app.store.clone(), &FakeNode::default()).await;
+    state.account_events = AccountEvents::new(4);
+    let limits = ServerLimits {
+        connections: 4,
+        ..ServerLimits::default()
+    };
+    let (address, _shutdown, _server) = serve_router(rest::router(state), limits).await;
+    let client = Client::new(&format!("http://{address}"), &app.client.key);
+    let mut open = Vec::new();
+    for _ in 0..2 {
+        open.push(Reader::at(&client, PATH, None).await);
+    }
+    let refused = client.get(PATH).await.expect(503);
+    assert_eq!(refused.code(), "unavailable");
+    client.get("/public/v1/me").await.expect(200);
+    drop(open);
 }
 
 #[tokio::test(start_paused = true)]
