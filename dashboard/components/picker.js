@@ -63,6 +63,7 @@ export function Picker({ from, id, value = '', onChange, first = [], allows = ()
   const options = search ? rows : [...first, ...rows], active = Math.min(at, options.length - 1);
   useEffect(() => () => clearTimeout(timer.current), []);
   useEffect(() => { box.current?.querySelector('.active')?.scrollIntoView({ block: 'nearest' }); }, [at, isOpen]);
+  useEffect(() => { box.current?.querySelector('.pick-body')?.scrollIntoView({ block: 'nearest' }); }, [isOpen, rows.length > 0]);
   // Rows that cannot be chosen may fill whole pages.
   useEffect(() => { if (isOpen && list && !list.error && active > options.length - NEAR_END) list.more(); });
 
