@@ -1,7 +1,7 @@
 // Scenarios of the page of appointments.
 
 import assert from "node:assert/strict";
-import { ask, button, byKeys, checkAccess, close, heading, signedIn, until, waitFor } from "./browser.mjs";
+import { ask, button, byKeys, checkAccess, close, heading, pickByKeys, signedIn, until, waitFor } from "./browser.mjs";
 
 const { RINGBACK_URL: service } = process.env;
 const HOSTILE = "<img src=x onerror=alert(1)> Maria";
@@ -51,7 +51,7 @@ export const appointments = {
     await rows(page).first().waitFor();
     // The navigation has agents too.
     await byKeys(page, "Time span");
-    await byKeys(page, "Agent", { text: "Bea" });
+    await pickByKeys(page, "Agent", "Bea");
     await until(() => new URL(page.url()).search.startsWith("?agentId="), "the agent in the address");
     const start = await rows(page).first().getByRole("rowheader").textContent();
     await byKeys(page, start.trim(), { key: "Enter" });

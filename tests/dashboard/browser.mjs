@@ -113,6 +113,17 @@ export async function pick(scope, label, name) {
   await scope.getByRole("option", { name, exact: true }).click();
 }
 
+/** The same by keyboard alone. */
+export async function pickByKeys(page, label, name) {
+  await byKeys(page, label, { text: name });
+  await page.locator(".pick-body .active").getByText(name).waitFor();
+  // Enter chooses once the search that was typed is done.
+  await until(async () => {
+    await page.keyboard.press("Enter");
+    return (await page.locator(".pick-body").count()) === 0;
+  }, `the choice of ${name}`);
+}
+
 /** Drops a file on an element, as from the desktop. */
 export async function drop(page, selector, name, text) {
   const data = await page.evaluateHandle(([name, text]) => {
