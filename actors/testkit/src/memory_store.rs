@@ -7,6 +7,7 @@ mod api_keys;
 mod appointments;
 mod attempts;
 mod calls;
+mod calls_in_progress;
 mod campaign_reads;
 mod campaigns;
 mod contacts;

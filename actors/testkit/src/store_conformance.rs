@@ -14,6 +14,7 @@ mod api_keys;
 mod appointments;
 mod attempts;
 mod calls;
+mod calls_in_progress;
 mod campaign_reads;
 mod campaigns;
 mod concurrency;
@@ -46,6 +47,7 @@ pub use api_keys::*;
 pub use appointments::*;
 pub use attempts::*;
 pub use calls::*;
+pub use calls_in_progress::*;
 pub use campaign_reads::*;
 pub use campaigns::*;
 pub use concurrency::*;
@@ -234,6 +236,8 @@ macro_rules! store_conformance {
             events_are_read_by_name_in_order_and_in_pages
             a_conversation_follows_its_attempt
             every_end_of_an_attempt_keeps_its_agents_issue_tracking
+            calls_in_progress_are_listed_with_names_and_operator
+            calls_in_progress_page_without_gap_or_repeat
             conversations_are_filtered
             conversations_page_without_gap_or_repeat
             noted_calls_are_found_by_their_words

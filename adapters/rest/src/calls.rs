@@ -1,5 +1,6 @@
 //! `POST /public/v1/calls`: a single call without a campaign.
 
+pub mod in_progress;
 pub mod inbound;
 
 use actors::single_calls::PlaceError;

@@ -220,6 +220,7 @@ pub fn routes(state: RestState) -> Router {
         .merge(analytics::routes())
         .merge(appointments::routes())
         .route("/public/v1/calls", post(calls::create))
+        .route("/public/v1/calls/live", get(calls::in_progress::list))
         .route("/public/v1/calls/inbound", post(calls::inbound::create))
         .route_layer(middleware::from_fn_with_state(
             auth::Gatekeeper::new(state.clone()),

@@ -17,6 +17,7 @@ mod attempts;
 pub mod call_counting;
 pub mod call_notes;
 mod calls;
+mod calls_in_progress;
 mod campaign_contacts;
 mod campaign_edits;
 mod campaign_reads;

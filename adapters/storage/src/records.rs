@@ -4,12 +4,14 @@ use async_trait::async_trait;
 use domain::{
     id::{AccountId, AttemptId, EventId},
     ports::store::{
-        Analysis, ConversationFilter, ConversationPage, ConversationRow, EndPlace, EventFact, EventRow, Fact, Job,
-        RecordStore, StoreError, StoreResult, TurnFact,
+        Analysis, CallInProgress, ConversationFilter, ConversationPage, ConversationRow, EndPlace, EventFact, EventRow,
+        Fact, InProgressFilter, Job, RecordStore, StoreError, StoreResult, TurnFact,
     },
 };
 
-use super::{SqlStore, Work, conversations, facts, jobs, rows::unavailable, transcripts, turns};
+use super::{
+    SqlStore, Work, calls_in_progress, conversations, facts, jobs, rows::unavailable, transcripts, turns,
+};
 
 async fn ping(work: Work<'_>) -> StoreResult<()> {
     let row = sqlx::query("SELECT 1 AS alive").fetch_one(work.conn).await;
@@ -57,6 +59,16 @@ impl RecordStore for SqlStore {
     ) -> StoreResult<ConversationPage> {
         let limits = (limit, self.page_limits);
         self.read(move |work| Box::pin(conversations::page(work, account, filter, limits)))
+            .await
+    }
+
+    async fn calls_in_progress(
+        &self,
+        account: AccountId,
+        filter: InProgressFilter,
+        limit: i64,
+    ) -> StoreResult<Vec<CallInProgress>> {
+        self.read(move |work| Box::pin(calls_in_progress::list(work, account, filter, limit)))
             .await
     }
 

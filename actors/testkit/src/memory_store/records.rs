@@ -13,9 +13,9 @@ use domain::{
     analysis, conversation,
     id::{AccountId, AttemptId, EventId, JobId},
     ports::store::{
-        AccountEventType, Analysis, AttemptState, CallOutcome, ConversationFilter, ConversationPage, ConversationRow,
-        EndPlace, EventFact, EventRow, FACTS_FOLLOW_MS, Fact, Job, OutcomeSign, RecordStore, StoreError, StoreResult,
-        TurnFact,
+        AccountEventType, Analysis, AttemptState, CallInProgress, CallOutcome, ConversationFilter, ConversationPage,
+        ConversationRow, EndPlace, EventFact, EventRow, FACTS_FOLLOW_MS, Fact, InProgressFilter, Job, OutcomeSign,
+        RecordStore, StoreError, StoreResult, TurnFact,
     },
     time::Timestamp,
 };
@@ -214,6 +214,15 @@ impl RecordStore for MemoryStore {
             row.analysis = row.analysis.take().map(|full| Analysis::of_summary(full.summary));
         }
         Ok(ConversationPage { rows, reached: None })
+    }
+
+    async fn calls_in_progress(
+        &self,
+        account: AccountId,
+        filter: InProgressFilter,
+        limit: i64,
+    ) -> StoreResult<Vec<CallInProgress>> {
+        Ok(self.open()?.in_progress(account, &filter, limit))
     }
 
     async fn note_calls(&self, _: EndPlace, _: i64) -> StoreResult<Option<EndPlace>> {

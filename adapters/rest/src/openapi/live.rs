@@ -1,10 +1,10 @@
-//! Commands to live calls.
+//! Live calls: their list, and commands to them.
 
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{common::PhoneNumberSent, operation::Operation, samples};
-use crate::conversations::live::CommandTaken;
+use crate::{calls::in_progress::LiveCall, conversations::live::CommandTaken};
 
 /// A text of at most 1,000 characters, without control characters.
 #[derive(ToSchema)]
@@ -70,6 +70,7 @@ pub fn operations() -> Vec<Operation> {
         "attended": { "phoneNumber": samples::PHONE, "transferType": "conference", "message": "I connect you." },
     });
     vec![
+        list(),
         command::<NewWords>(
             "/public/v1/conversations/{conversationId}/say",
             "sayInCall",
@@ -98,6 +99,27 @@ pub fn operations() -> Vec<Operation> {
         )
         .note("A call takes at most ten notes."),
     ]
+}
+
+fn list() -> Operation {
+    let uuid = || json!({ "type": "string", "format": "uuid" });
+    let sample = json!({
+        "conversationId": samples::CONVERSATION, "agentId": samples::AGENT, "agentName": "Ava",
+        "campaignId": samples::CAMPAIGN, "campaignName": "Check-ups", "contactName": "Maria",
+        "phoneNumber": samples::PHONE, "direction": "outbound", "status": "in_progress", "startedAt": samples::AT,
+        "answeredAt": samples::AT, "operator": { "by": "rb_1a2b3c4d", "since": samples::AT },
+    });
+    Operation::get(
+        "/public/v1/calls/live",
+        "listLiveCalls",
+        "List the calls in progress, newest first",
+    )
+    .ours()
+    .note("Contains the calls of all nodes, from the dial or the announcement to the end.")
+    .query("agentId", "Only calls of this agent", uuid())
+    .query("campaignId", "Only calls of this campaign", uuid())
+    .paged()
+    .page::<LiveCall>(sample)
 }
 
 fn command<T: ToSchema>(path: &'static str, id: &str, summary: &str, examples: Value) -> Operation {

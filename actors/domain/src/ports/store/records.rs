@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{Appointment, CallDirection, ConversationStatus, StoreResult};
+use super::{Appointment, CallDirection, CallInProgress, ConversationStatus, InProgressFilter, StoreResult};
 pub use crate::history::{EventFact, Fact, Tokens, TurnDetail, TurnFact};
 use crate::{
     agent::Agent,
@@ -348,6 +348,14 @@ pub trait RecordStore: Send + Sync {
     ) -> StoreResult<Vec<ConversationRow>> {
         Ok(self.conversation_page(account, filter, limit).await?.rows)
     }
+
+    /// Returns the account's calls in progress on all nodes, newest first, at most `limit`.
+    async fn calls_in_progress(
+        &self,
+        account: AccountId,
+        filter: InProgressFilter,
+        limit: i64,
+    ) -> StoreResult<Vec<CallInProgress>>;
 
     /// Notes ended calls: stores their sentiment, issues and words for filters and searches. Examines at most `limit`
     /// calls after the place `after`, in the order of ends, and skips those already noted. Returns the place it

@@ -1,0 +1,128 @@
+//! `GET /public/v1/calls/live`: the account's calls in progress, over all nodes.
+
+use axum::extract::State;
+use domain::{
+    id::{AgentId, AttemptId, CampaignId},
+    phone_number::PhoneNumber,
+    ports::store::{CallDirection, CallInProgress, ConversationStatus, InProgressFilter},
+    time::Timestamp,
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    RestState,
+    auth::Caller,
+    cursor::Binding,
+    envelope::Reply,
+    error::ApiResult,
+    query::{Paging, Parameters, Query, RawQuery},
+};
+
+/// A call in progress.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LiveCall {
+    /// Id of the conversation.
+    #[schema(value_type = String, format = "uuid")]
+    conversation_id: AttemptId,
+    /// Id of the agent with which the call began.
+    #[schema(value_type = String, format = "uuid")]
+    agent_id: AgentId,
+    /// Name of the agent.
+    agent_name: String,
+    /// Id of the campaign, if it belongs to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = "uuid")]
+    campaign_id: Option<CampaignId>,
+    /// Name of the campaign.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    campaign_name: Option<String>,
+    /// Name of the contact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contact_name: Option<String>,
+    /// Number of the other person. Left out if a caller withheld it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phone_number: Option<PhoneNumber>,
+    /// Direction of the call.
+    direction: CallDirection,
+    /// Status: `in_progress`.
+    status: ConversationStatus,
+    /// When it was dialed or came in; ISO 8601, UTC.
+    #[schema(format = DateTime)]
+    started_at: String,
+    /// When it was answered; ISO 8601, UTC. Left out while it rings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    answered_at: Option<String>,
+    /// Person who has taken the call over from the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operator: Option<LiveOperator>,
+}
+
+/// Person who has taken a call over.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LiveOperator {
+    /// Name, as in the events of the conversation.
+    by: String,
+    /// When the person took the call over; ISO 8601, UTC.
+    #[schema(format = DateTime)]
+    since: String,
+}
+
+fn view(call: &CallInProgress) -> LiveCall {
+    let (campaign_id, campaign_name) = call.campaign.clone().unzip();
+    LiveCall {
+        conversation_id: call.id,
+        agent_id: call.agent,
+        agent_name: call.agent_name.clone(),
+        campaign_id,
+        campaign_name,
+        contact_name: call.contact_name.clone(),
+        phone_number: Some(call.phone_number.clone()).filter(|number| !number.is_nobodys()),
+        direction: call.direction,
+        status: ConversationStatus::InProgress,
+        started_at: call.started_at.to_iso8601(),
+        answered_at: call.answered_at.map(Timestamp::to_iso8601),
+        operator: call.operator.as_ref().map(|operator| LiveOperator {
+            by: operator.by.clone(),
+            since: operator.since.to_iso8601(),
+        }),
+    }
+}
+
+/// Parameters of the list.
+#[derive(Debug, Clone)]
+pub struct ListParameters {
+    filter: InProgressFilter,
+    paging: Paging,
+}
+
+impl Parameters for ListParameters {
+    const NAMES: &'static [&'static str] = &["agentId", "campaignId", "cursor", "pageSize"];
+
+    fn read(query: &mut RawQuery) -> Self {
+        Self {
+            filter: InProgressFilter {
+                agent: query.parsed("agentId", "an agent's id (a UUID)", |text| text.parse().ok()),
+                campaign: query.parsed("campaignId", "a campaign's id (a UUID)", |text| text.parse().ok()),
+                after: None,
+            },
+            paging: Paging::read(query),
+        }
+    }
+}
+
+/// Handles the request.
+pub async fn list(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    Query(ListParameters { mut filter, paging }): Query<ListParameters>,
+) -> ApiResult<Reply> {
+    let binding = Binding::new(account.id, "calls in progress", format!("{filter:?}"));
+    filter.after = binding.after(paging.cursor.as_deref())?;
+    let limit = paging.page_size + 1;
+    let calls = state.store.calls_in_progress(account.id, filter, limit).await?;
+    let place = |call: &CallInProgress| (call.started_at, call.id.to_string());
+    Ok(binding.page(calls, paging.page_size, view, place))
+}

@@ -1,0 +1,78 @@
+//! Calls in progress of an account.
+
+use domain::{
+    id::AccountId,
+    ports::store::{CallDirection, CallInProgress, CallOperator, InProgressFilter, StoreResult},
+};
+use sqlx::any::AnyRow;
+
+use super::{
+    Work,
+    rows::{Bound, Columns, bind_all, composed, unavailable},
+};
+
+pub(super) async fn list(
+    work: Work<'_>,
+    account: AccountId,
+    filter: InProgressFilter,
+    limit: i64,
+) -> StoreResult<Vec<CallInProgress>> {
+    let mut values: Vec<Bound> = vec![account.to_string().into(), limit.max(0).into()];
+    let mut conditions = String::new();
+    // Written so that the account's index by status is used, which is ordered and holds few calls in progress.
+    let equal = [
+        ("agent", filter.agent.map(|id| id.to_string())),
+        ("campaign", filter.campaign.map(|id| id.to_string())),
+    ];
+    for (column, value) in equal {
+        if let Some(value) = value {
+            values.push(value.into());
+            conditions += &format!(" AND COALESCE(k.{column}, '') = ${}", values.len());
+        }
+    }
+    if let Some((started_at, id)) = filter.after {
+        values.push(started_at.0.into());
+        values.push(id.to_string().into());
+        let last = values.len();
+        conditions += &format!(" AND (k.started_at, k.id) < (${}, ${last})", last - 1);
+    }
+    // The operator's event is looked up among the few events of each call of the page.
+    let query = composed(format!(
+        "WITH page AS MATERIALIZED (SELECT k.id, k.account, k.agent, k.campaign, k.contact_list, k.contact_index, \
+         k.phone_number, k.kind, k.started_at, k.answered_at FROM attempts k \
+         WHERE k.account = $1 AND k.status = 'in_progress' AND k.deleted_at IS NULL{conditions} \
+         ORDER BY k.started_at DESC, k.id DESC LIMIT $2) \
+         SELECT p.id, p.agent, g.name AS agent_name, p.campaign, c.name AS campaign_name, \
+         COALESCE(cc.name, s.name, t.name) AS contact_name, p.phone_number, p.kind, p.started_at, p.answered_at, \
+         o.detail AS operator, o.created_at AS operator_since \
+         FROM page p JOIN agents g ON g.id = p.agent LEFT JOIN campaigns c ON c.id = p.campaign \
+         LEFT JOIN campaign_contacts cc ON cc.list = p.contact_list AND cc.idx = p.contact_index \
+         LEFT JOIN single_calls s ON s.attempt = p.id \
+         LEFT JOIN contacts t ON t.account = p.account AND t.phone_number = p.phone_number \
+         LEFT JOIN journal o ON o.name = 'operator_joined' AND o.id = (SELECT j.id FROM journal j \
+         WHERE j.attempt = p.id AND j.name IN ('operator_joined', 'operator_left') ORDER BY j.id DESC LIMIT 1) \
+         ORDER BY p.started_at DESC, p.id DESC"
+    ));
+    let rows = bind_all(query, values)
+        .fetch_all(work.conn)
+        .await
+        .map_err(unavailable)?;
+    rows.iter().map(read).collect()
+}
+
+fn read(row: &AnyRow) -> StoreResult<CallInProgress> {
+    let campaign = row.maybe_id("campaign")?.zip(row.maybe_text("campaign_name")?);
+    let operator = row.maybe_text("operator")?.zip(row.maybe_time("operator_since")?);
+    Ok(CallInProgress {
+        id: row.id("id")?,
+        agent: row.id("agent")?,
+        agent_name: row.text("agent_name")?,
+        campaign,
+        contact_name: row.maybe_text("contact_name")?,
+        phone_number: row.number("phone_number")?,
+        direction: CallDirection::of_kind(&row.text("kind")?),
+        started_at: row.time("started_at")?,
+        answered_at: row.maybe_time("answered_at")?,
+        operator: operator.map(|(detail, since)| CallOperator::of_detail(&detail, since)),
+    })
+}
