@@ -26,7 +26,8 @@ struct Listener(Arc<Mutex<Vec<Vec<String>>>>);
 
 impl LanguageModel for Listener {
     fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>> {
-        self.0.lock().unwrap().push(request.notes);
+        let texts = request.notes.into_iter().map(|note| note.text);
+        self.0.lock().unwrap().push(texts.collect());
         stream::iter([Ok(ReplyEvent::Text("I see.".into()))]).boxed()
     }
 }
@@ -39,15 +40,16 @@ struct Live {
 }
 
 async fn live() -> Live {
-    let steps = [
-        Step::Say("Hello?".into()),
-        Step::UntilAgentSaid,
-        Step::WaitMs(20_000),
-        Step::Say("What is it about?".into()),
-        Step::UntilAgentSaid,
-        Step::WaitMs(20_000),
-        Step::HangUp,
-    ];
+    live_with(&["What is it about?"]).await
+}
+
+/// Starts a call whose callee says each of these texts after 20 s.
+async fn live_with(said: &[&str]) -> Live {
+    let mut steps = vec![Step::Say("Hello?".into()), Step::UntilAgentSaid, Step::WaitMs(20_000)];
+    for text in said {
+        steps.extend([Step::Say((*text).into()), Step::UntilAgentSaid, Step::WaitMs(20_000)]);
+    }
+    steps.push(Step::HangUp);
     let model = Listener::default();
     let world = World::start_with(WorldSettings {
         scripts: BTreeMap::from([("waits".to_owned(), Script::of(steps))]),
@@ -116,13 +118,35 @@ async fn words_are_said_and_stand_in_the_transcript_and_a_note_reaches_the_model
     );
     assert_eq!(
         live.told("instructions").await,
-        [json!({ "text": "Offer ten per cent." })]
+        [json!({ "text": "Offer ten per cent.", "for": "call" })]
     );
     for command in ["say", "instructions"] {
         let late = live.post(command, json!({ "text": "Hello?" })).await.expect(409);
         assert_eq!(late.code(), "invalid_transition");
         assert!(late.text("/error/message").contains("completed"), "{}", late.body);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_note_for_the_turn_reaches_the_model_for_the_next_answer_only() {
+    let live = live_with(&["What is it about?", "And what does it cost?"]).await;
+    let once = json!({ "text": "Ask for the order number.", "for": "turn" });
+    live.post("instructions", once.clone()).await.expect(200);
+    let over = live.world.until_over(&live.id, 120).await;
+    assert_eq!(
+        lines(&over, "Agent"),
+        ["Hello, this is Ann.", "I see.", "I see."],
+        "{over:#}"
+    );
+    let asked = live.model.0.lock().unwrap().clone();
+    let first_without = asked.iter().position(Vec::is_empty).unwrap();
+    let (with, without) = asked.split_at(first_without);
+    assert!(
+        !with.is_empty() && with.iter().all(|notes| *notes == ["Ask for the order number."]),
+        "{asked:?}"
+    );
+    assert!(without.iter().all(Vec::is_empty), "{asked:?}");
+    assert_eq!(live.told("instructions").await, [once]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -193,6 +217,13 @@ async fn hostile_values_are_refused_and_nothing_is_said() {
         ("say", json!({ "text": "Hi", "voice": "x" }), "voice", "unknown_field"),
         ("instructions", json!({ "text": "\u{1b}[2J" }), "text", "invalid_value"),
         ("instructions", json!({ "text": long }), "text", "too_long"),
+        (
+            "instructions",
+            json!({ "text": "Hi", "for": "ever" }),
+            "for",
+            "not_allowed",
+        ),
+        ("instructions", json!({ "text": "Hi", "for": 1 }), "for", "wrong_type"),
         ("digits", json!({}), "digits", "required"),
         ("digits", json!({ "digits": "" }), "digits", "invalid_value"),
         ("digits", json!({ "digits": "1 2" }), "digits", "invalid_value"),

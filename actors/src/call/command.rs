@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use domain::{
     agent::{NumberTransfer, UsableTransfer},
-    ports::carrier::TransferKind,
+    ports::{carrier::TransferKind, language_model::NoteScope},
 };
 
 /// A command of a client to a live call.
@@ -39,10 +39,13 @@ pub enum CommandKind {
         /// The keys.
         digits: String,
     },
-    /// The model follows a note for the rest of the call.
+    /// The model follows a note.
     Instructions {
         /// The note.
         text: String,
+        /// How long it holds. A node of an older version sends nothing, and means the call.
+        #[serde(default, rename = "for")]
+        holds_for: NoteScope,
     },
 }
 

@@ -9,9 +9,7 @@ use domain::{
     },
 };
 
-use super::{
-    SqlStore, Work, calls_in_progress, conversations, facts, jobs, rows::unavailable, transcripts, turns,
-};
+use super::{SqlStore, Work, calls_in_progress, conversations, facts, jobs, rows::unavailable, transcripts, turns};
 
 async fn ping(work: Work<'_>) -> StoreResult<()> {
     let row = sqlx::query("SELECT 1 AS alive").fetch_one(work.conn).await;

@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures_util::stream::BoxStream;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::{store::CallDirection, tool_runner::ToolOffer, usage::Meter};
 pub use crate::history::{HistoryItem, Speaker};
@@ -22,8 +24,8 @@ pub struct ReplyRequest {
     pub direction: CallDirection,
     /// The call so far.
     pub history: Vec<HistoryItem>,
-    /// Notes that people gave during the call, for the rest of it, oldest first.
-    pub notes: Vec<String>,
+    /// Notes that people gave during the call and that hold for this reply, oldest first.
+    pub notes: Vec<Note>,
     /// Passages of the agent's documents.
     pub knowledge: Knowledge,
     /// The present time, for the prompt.
@@ -33,6 +35,28 @@ pub struct ReplyRequest {
     /// Counts usage.
     pub meter: Meter,
 }
+
+/// A note that people gave to the model during the call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The note.
+    pub text: String,
+    /// How long it holds.
+    pub holds_for: NoteScope,
+}
+
+/// How long a note to the model holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteScope {
+    /// For the agent's next turn.
+    Turn,
+    /// For the rest of the call.
+    #[default]
+    Call,
+}
+
+spelled!(NoteScope, Turn "turn", Call "call");
 
 /// An item of a streamed reply.
 #[derive(Debug, Clone, PartialEq)]

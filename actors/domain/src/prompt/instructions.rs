@@ -9,7 +9,10 @@ use super::{
     knowledge, language, notes, tools::entity_lines,
 };
 use crate::{
-    ports::{language_model::ReplyRequest, store::CallDirection},
+    ports::{
+        language_model::{NoteScope, ReplyRequest},
+        store::CallDirection,
+    },
     template::{self, Place},
 };
 
@@ -109,7 +112,11 @@ pub(super) fn changing(request: &ReplyRequest) -> String {
         zone.name()
     );
     for note in &request.notes {
-        let _ = write!(now, "\n{}{}]", notes::INSTRUCTED, without_brackets(note));
+        let begins = match note.holds_for {
+            NoteScope::Turn => notes::INSTRUCTED_ONCE,
+            NoteScope::Call => notes::INSTRUCTED,
+        };
+        let _ = write!(now, "\n{begins}{}]", without_brackets(&note.text));
     }
     match knowledge::changing(request) {
         Some(found) => format!("{now}\n{found}"),

@@ -14,5 +14,7 @@ pub const YOUR_TURN: &str = "[It is your turn.]";
 pub const NOW: &str = "[It is ";
 /// Beginning of the note with an instruction that people gave during the call.
 pub const INSTRUCTED: &str = "[For the rest of the call, the people you speak for ask: ";
+/// Beginning of the note with an instruction for the agent's next turn.
+pub const INSTRUCTED_ONCE: &str = "[For your next words only, the people you speak for ask: ";
 /// Beginning of the quoted passages for the last turn, which extend to the end of the message.
 pub const FOUND: &str = "[From the documents, for their last words:]";

@@ -10,42 +10,64 @@ use super::{
 use crate::call::{CallCommand, CommandKind};
 use domain::{
     agent::UsableTransfer,
-    ports::store::{EventFact, INSTRUCTIONS},
+    ports::{
+        language_model::{Note, NoteScope},
+        store::{EventFact, INSTRUCTIONS},
+    },
 };
 
 /// Maximum texts that wait to be said.
 const MOST_WORDS: usize = 10;
 
-/// Maximum notes to the model in one call.
+/// Maximum notes to the model that hold at once.
 const MOST_NOTES: usize = 10;
 
-/// Commands that wait, and notes that hold for the rest of the call.
+/// Commands that wait, and notes to the model.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Commands {
     words: VecDeque<String>,
     /// Transfer that begins once the words were said.
     transfer: Option<UsableTransfer>,
-    notes: Vec<String>,
+    notes: Vec<Note>,
+    /// Number of notes, from the oldest, that the agent's present or last turn was asked with.
+    told: usize,
 }
 
 impl Commands {
-    /// Returns the notes that were given before a takeover.
+    /// Returns the notes for the call that were given before a takeover.
     pub(super) fn inherited(events: &[EventFact]) -> Self {
         let given = events.iter().filter(|event| event.name == INSTRUCTIONS);
-        let text = |event: &EventFact| {
+        let note = |event: &EventFact| {
             let detail: Value = serde_json::from_str(&event.detail).ok()?;
-            Some(detail["text"].as_str()?.to_owned())
+            let holds_for = detail["for"].as_str().and_then(NoteScope::parse).unwrap_or_default();
+            let text = detail["text"].as_str()?.to_owned();
+            (holds_for == NoteScope::Call).then_some(Note { text, holds_for })
         };
         Self {
-            notes: given.filter_map(text).take(MOST_NOTES).collect(),
+            notes: given.filter_map(note).take(MOST_NOTES).collect(),
             ..Self::default()
         }
+    }
+
+    /// Notes that the agent's turn is asked with the notes so far.
+    pub(super) fn told(&mut self) {
+        self.told = self.notes.len();
+    }
+
+    /// Drops the notes that held for the agent's turn, which is over.
+    pub(super) fn turn_over(&mut self) {
+        let mut told = std::mem::take(&mut self.told);
+        self.notes.retain(|note| {
+            let was_told = told > 0;
+            told = told.saturating_sub(1);
+            !was_told || note.holds_for == NoteScope::Call
+        });
     }
 }
 
 impl State {
     /// Returns the notes to the model, oldest first.
-    pub fn notes(&self) -> &[String] {
+    pub fn notes(&self) -> &[Note] {
         &self.commands.notes
     }
 
@@ -71,7 +93,7 @@ impl State {
                 full("texts wait to be said", MOST_WORDS)
             }
             CommandKind::Instructions { .. } if self.commands.notes.len() >= MOST_NOTES => {
-                full("instructions were given", MOST_NOTES)
+                full("instructions hold", MOST_NOTES)
             }
             _ => None,
         }
@@ -117,11 +139,12 @@ impl State {
                     false => fx.push(Effect::Press(digits)),
                 }
             }
-            CommandKind::Instructions { text } => {
-                record(INSTRUCTIONS, json!({ "by": by, "text": text }));
+            CommandKind::Instructions { text, holds_for } => {
+                let detail = json!({ "by": by, "text": text, "for": holds_for.as_str() });
+                record(INSTRUCTIONS, detail);
                 // The reply prepared ahead does not know the note.
                 self.drop_early(Waste::Overtaken, fx);
-                self.commands.notes.push(text);
+                self.commands.notes.push(Note { text, holds_for });
             }
         }
     }

@@ -53,6 +53,7 @@ impl State {
         self.keep_agent();
         self.reply.protected = false;
         self.tools.told();
+        self.commands.told();
         self.latency.asked(self.stream_ms(now_ms));
     }
 

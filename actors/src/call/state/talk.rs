@@ -164,6 +164,7 @@ impl State {
             return;
         }
         self.phase = Phase::Listening;
+        self.commands.turn_over();
         self.new_turn();
         let broke_off = std::mem::take(&mut self.reply.broke_off);
         let soon = broke_off.then_some(BROKE_OFF_MS);

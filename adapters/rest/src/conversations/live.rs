@@ -7,7 +7,7 @@ use domain::{
     agent::{NumberTransfer, TransferDestination},
     id::{AccountId, AttemptId},
     pieces::{has_words, spoken},
-    ports::store::ConversationStatus,
+    ports::{language_model::NoteScope, store::ConversationStatus},
     text::{is_odd, plain},
 };
 use peers::NotTold;
@@ -135,9 +135,15 @@ async fn instructions(
     (PathId(id), _, JsonObject(body)): Body,
 ) -> ApiResult<Reply> {
     let mut fields = Fields::of(&body, "");
-    fields.only(&["text"]);
+    fields.only(&["text", "for"]);
     let text = required_text(&mut fields, "text").map(plain);
-    let kind = text.map(|text| CommandKind::Instructions { text });
+    let wanted = fields.string("for");
+    let holds_for = wanted.map_or(Some(NoteScope::default()), NoteScope::parse);
+    if let (Some(wanted), None) = (wanted, holds_for) {
+        fields.problem("for", "not_allowed", format!("`{wanted:.40}` is not `turn` or `call`"));
+    }
+    let kind = text.zip(holds_for);
+    let kind = kind.map(|(text, holds_for)| CommandKind::Instructions { text, holds_for });
     send((&state, account.id, key), id, (fields, kind)).await
 }
 

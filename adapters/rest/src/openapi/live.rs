@@ -1,5 +1,6 @@
 //! Live calls: their list, and commands to them.
 
+use domain::ports::language_model::NoteScope;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
@@ -58,8 +59,10 @@ pub struct NewDigits {
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewInstructions {
-    /// The note. It holds for the rest of the call.
+    /// The note.
     pub text: CommandText,
+    /// How long the note holds; `call` by default.
+    pub r#for: Option<NoteScope>,
 }
 
 /// Returns the operations.
@@ -94,10 +97,13 @@ pub fn operations() -> Vec<Operation> {
         command::<NewInstructions>(
             "/public/v1/conversations/{conversationId}/instructions",
             "instructCall",
-            "Give the model a note for the rest of the call",
-            json!({ "note": { "text": "Offer ten per cent." } }),
+            "Give the model a note",
+            json!({
+                "for the call": { "text": "Offer ten per cent." },
+                "once": { "text": "Ask for the order number.", "for": "turn" },
+            }),
         )
-        .note("A call takes at most ten notes."),
+        .note("At most ten notes hold at once."),
     ]
 }
 

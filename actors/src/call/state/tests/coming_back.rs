@@ -431,7 +431,7 @@ fn a_call_whose_sockets_never_stay_is_over_at_last() {
 }
 
 #[test]
-fn a_note_to_the_model_holds_after_a_takeover() {
+fn a_note_to_the_model_for_the_call_holds_after_a_takeover() {
     let events = [
         (
             "instructions",
@@ -439,9 +439,13 @@ fn a_note_to_the_model_holds_after_a_takeover() {
         ),
         (
             "instructions",
-            serde_json::json!({ "by": "rb_key…", "text": "Be brief." }),
+            serde_json::json!({ "by": "rb_key…", "text": "Be brief.", "for": "call" }),
+        ),
+        (
+            "instructions",
+            serde_json::json!({ "by": "rb_key…", "text": "Ask once.", "for": "turn" }),
         ),
     ];
     let (state, _) = State::taken_over(rules(), id(1), &left(&[QUESTION], &events));
-    assert_eq!(state.notes(), ["Be kind.", "Be brief."]);
+    assert_eq!(super::live::notes(&state), ["Be kind.", "Be brief."]);
 }

@@ -7,7 +7,10 @@ use super::{
 use crate::call::{CallCommand, CommandKind};
 use domain::{
     agent::NumberTransfer,
-    ports::carrier::{Destination, TransferKind},
+    ports::{
+        carrier::{Destination, TransferKind},
+        language_model::NoteScope,
+    },
 };
 
 fn command(kind: CommandKind) -> Event {
@@ -30,7 +33,21 @@ fn transfer() -> CommandKind {
 }
 
 fn instructions(text: &str) -> CommandKind {
-    CommandKind::Instructions { text: text.to_owned() }
+    CommandKind::Instructions {
+        text: text.to_owned(),
+        holds_for: NoteScope::Call,
+    }
+}
+
+fn whisper(text: &str) -> CommandKind {
+    CommandKind::Instructions {
+        text: text.to_owned(),
+        holds_for: NoteScope::Turn,
+    }
+}
+
+pub(super) fn notes(state: &State) -> Vec<&str> {
+    state.notes().iter().map(|note| note.text.as_str()).collect()
 }
 
 pub(super) fn any_command() -> impl Strategy<Value = Event> {
@@ -39,6 +56,7 @@ pub(super) fn any_command() -> impl Strategy<Value = Event> {
         1 => Just(transfer()),
         1 => Just(CommandKind::Digits { digits: "12".into() }),
         1 => Just(instructions("Be kind.")),
+        1 => Just(whisper("Be brief.")),
     ]
     .prop_map(command)
 }
@@ -264,13 +282,50 @@ fn digits_are_pressed_also_in_a_menu_and_a_note_holds_for_the_rest_of_the_call()
         );
     }
     let (state, effects) = run(at(CallPhase::Listening), [(command(instructions("Be kind.")), 2_000)]);
-    assert_eq!(
-        (state.notes(), state.phase()),
-        (&["Be kind.".to_owned()][..], CallPhase::Listening)
-    );
+    assert_eq!((notes(&state), state.phase()), (vec!["Be kind."], CallPhase::Listening));
     assert_eq!(
         recorded(&effects, "instructions"),
-        [json!({ "by": "rb_key…", "text": "Be kind." })]
+        [json!({ "by": "rb_key…", "text": "Be kind.", "for": "call" })]
+    );
+}
+
+#[test]
+fn a_note_for_the_turn_is_in_its_requests_only() {
+    let both = [
+        (command(whisper("Ask once.")), 2_000),
+        (command(instructions("Be kind.")), 2_010),
+    ];
+    let (state, effects) = run(at(CallPhase::Greeting), both);
+    assert_eq!(
+        recorded(&effects, "instructions")[0],
+        json!({ "by": "rb_key…", "text": "Ask once.", "for": "turn" })
+    );
+    let (state, _) = run(state, [(ended(0), 3_000)]);
+    assert_eq!(
+        (notes(&state), state.phase()),
+        (vec!["Ask once.", "Be kind."], CallPhase::Listening),
+        "it waits for a request"
+    );
+    let (state, effects) = run(state, [(said("Yes?"), 4_000)]);
+    assert!(effects.contains(&Effect::StartReply));
+    assert_eq!(notes(&state), ["Ask once.", "Be kind."]);
+    // Words before the reply is heard have it made anew.
+    let (state, effects) = run(state, [(said("Who is it?"), 4_100)]);
+    assert!(effects.contains(&Effect::StartReply));
+    assert_eq!(notes(&state), ["Ask once.", "Be kind."]);
+    let (state, _) = run(
+        state,
+        [
+            (command(whisper("Ask again.")), 4_200),
+            (text("It is me. "), 4_300),
+            (Event::Reply(None), 4_310),
+            (ended(1), 5_000),
+        ],
+    );
+    assert_eq!(
+        (notes(&state), state.phase()),
+        (vec!["Be kind.", "Ask again."], CallPhase::Listening),
+        "the one given after the request waits for the next"
     );
 }
 
