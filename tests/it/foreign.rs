@@ -313,6 +313,11 @@ fn body(template: &str, place: &Place, id: &str, own: &Owned) -> Value {
             let tools = json!({ "transferToNumber": { "transferRuleIds": [id] } });
             new_agent(json!({ "prompt": "Be brief.", "builtInTools": tools }))
         }
+        ("/agents/test-call", "/agentId") => json!({ "agentId": id }),
+        ("/agents/test-call", field) => {
+            let within = Place::Body(field.trim_start_matches("/agent").to_owned());
+            json!({ "agent": body("/agents/create", &within, id, own) })
+        }
         ("/knowledge-base/groups", "/documentIds") => json!({ "name": "Mine", "documentIds": [id] }),
         ("/knowledge-base/groups/{groupId}", "/documentIds") => json!({ "documentIds": [id] }),
         ("/knowledge-base/search", "/agentId") => json!({ "question": "Who?", "agentId": id }),

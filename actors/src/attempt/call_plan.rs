@@ -10,7 +10,7 @@ use domain::{
     phone_number::PhoneNumber,
     ports::{
         carrier::{Carrier, CarrierCallId},
-        store::{CallDirection, CallerId, ClaimedAttempt, ReturnedCall},
+        store::{CallDirection, CallerId, ClaimedAttempt, ReturnedCall, TestActions},
     },
 };
 
@@ -37,6 +37,8 @@ pub struct CallPlan {
     pub ring_timeout: Duration,
     /// The leg of an inbound call. `None` for other calls.
     pub inbound: Option<InboundLeg>,
+    /// Effect of the agent's actions if the call is a test.
+    pub test: Option<TestActions>,
     /// The state of a live call that another process held. `None` for other calls.
     pub inherited: Option<Arc<Inheritance>>,
 }
@@ -71,6 +73,19 @@ impl CallPlan {
             (None, Some(inherited)) => inherited.call.direction,
             (None, None) => CallDirection::Outbound,
         }
+    }
+
+    /// Returns the direction that the model is told. In a test, an agent that takes no calls talks as if it had called.
+    pub fn told_direction(&self) -> CallDirection {
+        match self.test.is_some() && !self.agent.takes_calls() {
+            true => CallDirection::Outbound,
+            false => self.direction(),
+        }
+    }
+
+    /// Returns whether the agent's actions are only said to have happened.
+    pub fn is_simulated(&self) -> bool {
+        self.test == Some(TestActions::Simulated)
     }
 
     /// Returns the carrier's id of the leg, if the leg existed before the call actor started.

@@ -98,6 +98,7 @@ fn planned(
         caller_id: None,
         ring_timeout: context.ring_timeout,
         inbound: None,
+        test: None,
         inherited: None,
     }
 }
@@ -108,18 +109,23 @@ pub fn plan_inbound(
     (carrier, call): (&Arc<dyn Carrier>, &InboundCall),
     context: &PlanContext,
 ) -> CallPlan {
-    let ReceivedCall { attempt, token } = received;
+    let ReceivedCall { attempt, token, test } = received;
     let called = Some(&call.to).filter(|number| !number.is_nobodys());
     let (context, overridden) = for_call(context, &attempt);
     let variables = variables(&attempt, (call.from.as_ref(), called), &context);
-    CallPlan {
+    let plan = CallPlan {
         overridden,
+        test,
         inbound: Some(InboundLeg {
             call: call.call.clone(),
             token,
             to: call.to.clone(),
         }),
         ..planned(attempt, variables, carrier, &context)
+    };
+    CallPlan {
+        agent: plan.fitted(&context.agent),
+        ..plan
     }
 }
 
@@ -199,8 +205,18 @@ fn in_first_language(context: &PlanContext, attempt: &ClaimedAttempt) -> PlanCon
     }
 }
 
+impl CallPlan {
+    /// Returns an agent without the transfers that cannot be made in this call.
+    pub(crate) fn fitted(&self, agent: &Arc<Agent>) -> Arc<Agent> {
+        match self.is_simulated() {
+            true => Arc::clone(agent),
+            false => fitted(agent, &*self.carrier),
+        }
+    }
+}
+
 /// Returns the agent without the transfers that this carrier cannot make.
-pub(crate) fn fitted(agent: &Arc<Agent>, carrier: &dyn Carrier) -> Arc<Agent> {
+fn fitted(agent: &Arc<Agent>, carrier: &dyn Carrier) -> Arc<Agent> {
     let tool = &agent.conversation_config.agent.prompt.built_in_tools.transfer_to_number;
     let refers = carrier.abilities().refer;
     let made = |transfer: &NumberTransfer| {

@@ -293,6 +293,7 @@ fn a_call_from_outside_is_planned_with_the_caller_as_the_caller() {
             ReceivedCall {
                 attempt,
                 token: token.clone(),
+                test: None,
             },
             (&twilio, &call),
             &context,

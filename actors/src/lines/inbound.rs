@@ -263,9 +263,14 @@ async fn receive(
         );
         return Err(InboundRefusal::NobodyAnswers);
     };
-    let row = match &wanted {
-        Some(wanted) => ports.store.agent(wanted.account, wanted.agent).await.map(Some),
-        None => ports.store.answering_agent(&call.to).await,
+    let unsaved = wanted.as_ref().and_then(|wanted| {
+        let test = wanted.test.as_ref()?;
+        test.unsaved_row(wanted.account, wanted.agent, ports.clock.now())
+    });
+    let row = match (unsaved, &wanted) {
+        (Some(row), _) => Ok(Some(row)),
+        (None, Some(wanted)) => ports.store.agent(wanted.account, wanted.agent).await.map(Some),
+        (None, None) => ports.store.answering_agent(&call.to).await,
     };
     let row = row.map_err(|e| not_taken(&e))?.ok_or(InboundRefusal::NobodyAnswers)?;
     let row = with_transfer_rules(&*ports.store, row)
@@ -273,7 +278,10 @@ async fn receive(
         .map_err(|e| not_taken(&e))?;
     let agent = Arc::new(able(&ports, &row, &call, wanted.as_ref())?);
     take_line(&lines, (&call, attempt), wanted.is_some().then_some(row.account)).await?;
-    let (ticket, variables) = wanted.map(|wanted| (wanted.ticket, wanted.variables)).unzip();
+    let (ticket, variables, test) = match wanted {
+        Some(wanted) => (wanted.ticket, wanted.variables, wanted.test),
+        None => Default::default(),
+    };
     let new = NewInboundCall {
         attempt,
         account: row.account,
@@ -283,8 +291,9 @@ async fn receive(
         call: call.call.clone(),
         from: call.from.clone().unwrap_or_else(PhoneNumber::withheld),
         to: call.to.clone(),
-        ticket: ticket.flatten(),
-        variables: variables.unwrap_or_default(),
+        ticket,
+        variables,
+        test,
     };
     let received = ports.store.receive_call(node, new).await.map_err(|e| not_taken(&e))?;
     let received = received.ok_or(InboundRefusal::NobodyAnswers)?;
@@ -332,8 +341,9 @@ fn able(
         tracing::error!(agent = %row.id, %error, "call refused: agent not readable");
         InboundRefusal::NobodyAnswers
     })?;
+    let is_test = wanted.is_some_and(|wanted| wanted.test.is_some());
     let takes_it = match call.to.is_nobodys() {
-        true => agent.takes_calls(),
+        true => is_test || agent.takes_calls(),
         false => agent.answers(&call.to, call.carrier),
     };
     if !takes_it {

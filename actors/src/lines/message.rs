@@ -19,7 +19,7 @@ use domain::{
     id::{AccountId, AgentId, AttemptId, CampaignId},
     ports::{
         carrier::{InboundCall, InboundRefusal, WayBack},
-        store::{Claim, KeyTicket, Outcome},
+        store::{Claim, KeyTicket, Outcome, TestCall},
     },
 };
 
@@ -55,6 +55,8 @@ pub struct WantedAgent {
     pub ticket: Option<KeyTicket>,
     /// Placeholder values for this call.
     pub variables: Map<String, Value>,
+    /// The test that the call is. The agent then need not take calls, and may not be saved.
+    pub test: Option<TestCall>,
 }
 
 /// Receiver of the answer to an announced call.

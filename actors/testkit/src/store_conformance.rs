@@ -36,6 +36,7 @@ mod returns;
 mod safeguards;
 mod search;
 mod sessions;
+mod test_calls;
 mod tools;
 mod transfer_rules;
 mod webhooks;
@@ -69,6 +70,7 @@ pub use returns::*;
 pub use safeguards::*;
 pub use search::*;
 pub use sessions::*;
+pub use test_calls::*;
 pub use tools::*;
 pub use transfer_rules::*;
 pub use webhooks::*;
@@ -231,6 +233,8 @@ macro_rules! store_conformance {
             a_withheld_number_is_nobodys
             an_agent_asked_for_by_its_id_needs_no_number
             who_is_on_the_line_is_not_dialed
+            nothing_follows_from_a_test_call
+            a_test_of_an_agent_that_is_not_saved_leaves_no_agent
             turns_are_written_once_and_read_in_order
             the_last_event_of_a_name_is_found
             events_are_read_by_name_in_order_and_in_pages

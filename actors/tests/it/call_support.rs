@@ -212,6 +212,7 @@ async fn from_outside(store: &MemoryStore, node: NodeId, mut plan: CallPlan) -> 
         to: to.clone(),
         ticket: None,
         variables: Map::new(),
+        test: None,
     };
     let received = store.receive_call(node, new).await.unwrap().unwrap();
     let token = received.token;
@@ -244,6 +245,7 @@ impl TestCall {
             to,
             ticket: None,
             variables: Map::new(),
+            test: None,
         };
         let received = self.store.receive_call(self.claim.owner, new).await.unwrap();
         assert!(received.is_some());

@@ -608,6 +608,7 @@ async fn an_account_holds_few_lines_with_calls_that_are_brought_no_socket() {
             agent,
             ticket: None,
             variables: Map::new(),
+            test: None,
         };
         node.switchboard.announce(call, Some(wanted)).await
     };
@@ -651,6 +652,7 @@ async fn what_a_dead_process_left_is_hung_up_and_ends_media_lost() {
         to: ours(),
         ticket: None,
         variables: Map::new(),
+        test: None,
     };
     let attempt = new.attempt;
     world.store.receive_call(dead, new).await.unwrap().unwrap();
@@ -680,6 +682,7 @@ async fn an_attempt_whose_making_was_not_answered_is_settled_and_its_leg_left_to
         to: ours(),
         ticket: None,
         variables: Map::new(),
+        test: None,
     };
     let attempt = new.attempt;
     world.store.receive_call(node.node(), new).await.unwrap().unwrap();

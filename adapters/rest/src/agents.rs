@@ -258,7 +258,7 @@ async fn number_in_use(
 }
 
 /// Checks that the ids in a document exist in the account, and that its webhook is not a private address.
-async fn check_references(
+pub async fn check_references(
     state: &RestState,
     account: &Account,
     document: &Map<String, Value>,

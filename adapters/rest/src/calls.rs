@@ -2,6 +2,7 @@
 
 pub mod in_progress;
 pub mod inbound;
+pub mod test_call;
 
 use actors::single_calls::PlaceError;
 use axum::{extract::State, response::Response};

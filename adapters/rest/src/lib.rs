@@ -184,6 +184,7 @@ pub fn routes(state: RestState) -> Router {
         .route("/public/v1/me/webhook-secret/rotate", post(me::rotate_webhook_secret))
         .route("/public/v1/agents", get(agents::list))
         .route("/public/v1/agents/create", post(agents::create))
+        .route("/public/v1/agents/test-call", post(calls::test_call::create))
         .route(
             "/public/v1/agents/{agentId}",
             get(agents::show).patch(agents::patch).delete(agents::delete),

@@ -14,7 +14,7 @@ const ADMIN: &[Scope] = &[Scope::Admin];
 const BASE: &str = "/public/v1";
 
 /// Exceptions: method (`*` for all), path (a prefix if it ends with `…`), scopes. The first match applies.
-const EXCEPTIONS: [(&str, &str, &[Scope]); 19] = [
+const EXCEPTIONS: [(&str, &str, &[Scope]); 20] = [
     // The response is a key with all scopes.
     ("POST", "/me/api-key/regenerate", &Scope::ALL),
     ("*", "/me/api-keys…", ADMIN),
@@ -31,6 +31,7 @@ const EXCEPTIONS: [(&str, &str, &[Scope]); 19] = [
     ("POST", "/knowledge-base/search", READ),
     ("POST", "/campaigns/csv/check", READ),
     ("POST", "/calls…", CALLS),
+    ("POST", "/agents/test-call", CALLS),
     ("POST", "/campaigns/{campaignId}/launch", CALLS),
     ("POST", "/campaigns/{campaignId}/pause", CALLS),
     ("POST", "/campaigns/{campaignId}/stop", CALLS),

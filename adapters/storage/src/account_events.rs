@@ -72,12 +72,12 @@ async fn store(work: &mut Work<'_>, insert: AnyQuery<'_>) -> StoreResult<()> {
     Ok(())
 }
 
-/// Stores an event of a call; does nothing if the call has one of this type already.
+/// Stores an event of a call; does nothing for a test call, and if the call has one of this type already.
 pub(super) async fn of_call(work: &mut Work<'_>, call: AttemptId, event_type: AccountEventType) -> StoreResult<()> {
     let insert = sqlx::query(
         "INSERT INTO account_events (id, account, type, campaign, agent, attempt, detail, created_at) \
          SELECT $1, a.account, $2, a.campaign, a.agent, a.id, '{}', $3 FROM attempts a WHERE a.id = $4 \
-         ON CONFLICT DO NOTHING",
+         AND NOT EXISTS (SELECT 1 FROM test_calls t WHERE t.attempt = a.id) ON CONFLICT DO NOTHING",
     )
     .bind(AccountEventId::new().to_string())
     .bind(event_type.as_str())

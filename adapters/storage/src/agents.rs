@@ -16,7 +16,7 @@ use super::{
     tools, transfer_rules,
 };
 
-fn name(document: &Map<String, Value>) -> String {
+pub(super) fn name(document: &Map<String, Value>) -> String {
     let name = document.get("name").and_then(Value::as_str);
     name.unwrap_or_default().to_owned()
 }

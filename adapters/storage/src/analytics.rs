@@ -30,7 +30,8 @@ const DONE: AttemptId = AttemptId::FIRST;
 
 /// Calls of the past before `$1`, each with whether it must be counted.
 const PAST: &str = "SELECT a.id, CAST(CASE WHEN a.state = 'final' \
-       AND NOT EXISTS (SELECT 1 FROM calls_to_count q WHERE q.attempt = a.id) THEN 1 ELSE 0 END AS BIGINT) AS counts \
+       AND NOT EXISTS (SELECT 1 FROM calls_to_count q WHERE q.attempt = a.id) \
+       AND NOT EXISTS (SELECT 1 FROM test_calls t WHERE t.attempt = a.id) THEN 1 ELSE 0 END AS BIGINT) AS counts \
      FROM attempts a WHERE a.id < $1 ORDER BY a.id DESC LIMIT $2";
 
 /// Queued calls that ended by `$1` and are not being analysed, or ended by `$2`.

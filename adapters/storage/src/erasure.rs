@@ -6,7 +6,9 @@ use domain::{
     id::{AccountId, AttemptId, ContactId},
     phone_number::PhoneNumber,
     ports::{
-        store::{AttemptState, ContactCalls, ErasureStore, SETTLING_US, StoreError, StoreResult, erased_error},
+        store::{
+            AttemptState, ContactCalls, EndedTest, ErasureStore, SETTLING_US, StoreError, StoreResult, erased_error,
+        },
         usage::USAGE,
     },
     time::Timestamp,
@@ -18,7 +20,7 @@ use super::{
     contact_states::ContactKey,
     deliveries,
     rows::{Columns, affected, composed, unavailable},
-    transcripts,
+    test_calls, transcripts,
 };
 
 /// Values of an attempt whose words are erased.
@@ -85,6 +87,7 @@ async fn delete_conversation(mut work: Work<'_>, account: AccountId, id: Attempt
     ));
     affected(update.bind(work.now.0).bind(id.to_string()), work.conn).await?;
     erase_content(&mut work, id).await?;
+    test_calls::forget(&mut work, id).await?;
     for statement in [
         "DELETE FROM deliveries WHERE attempt = $1",
         "DELETE FROM journal WHERE attempt = $1",
@@ -248,6 +251,11 @@ impl ErasureStore for SqlStore {
 
     async fn delete_conversation(&self, account: AccountId, id: AttemptId) -> StoreResult<()> {
         self.write(move |work| Box::pin(delete_conversation(work, account, id)))
+            .await
+    }
+
+    async fn ended_tests(&self, ended_before: Timestamp, limit: i64) -> StoreResult<Vec<EndedTest>> {
+        self.read(move |work| Box::pin(test_calls::ended(work, ended_before, limit)))
             .await
     }
 

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use super::{
     SqlStore, Work, account_events, agents, calls, idempotency,
     rows::{Columns, unavailable, unique},
+    test_calls,
 };
 
 #[async_trait]
@@ -42,6 +43,7 @@ async fn answering(work: Work<'_>, number: PhoneNumber) -> StoreResult<Option<Ag
 async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> StoreResult<Option<ReceivedCall>> {
     require_live(&mut work, node).await?;
     let token = DialToken::random();
+    let unsaved = test_calls::add_unsaved(&mut work, &new).await?;
     // The number may have moved to another agent since it was looked up.
     let insert = sqlx::query(
         "INSERT INTO attempts (id, account, agent, attempt_no, kind, phone_number, state, owner, epoch, dial_token, due_at, \
@@ -49,7 +51,7 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
          agent_version) \
          SELECT $1, g.account, g.id, 1, $2, $3, 'dialed', $4, 1, $5, $6, $6, $6, $7, $8, n.phone_number, 'in_progress', \
          0, 0, '{}', $6, $13 FROM agents g LEFT JOIN agent_numbers n ON n.agent = g.id AND n.phone_number = $9 AND n.answered = 1 \
-         WHERE g.id = $10 AND g.account = $11 AND g.deleted_at IS NULL AND (n.phone_number IS NOT NULL OR $9 = $12)",
+         WHERE g.id = $10 AND g.account = $11 AND (g.deleted_at IS NULL OR $14 = 1) AND (n.phone_number IS NOT NULL OR $9 = $12)",
     )
     .bind(new.attempt.to_string())
     .bind(AttemptKind::Inbound.as_str())
@@ -63,17 +65,20 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
     .bind(new.agent.to_string())
     .bind(new.account.to_string())
     .bind(PhoneNumber::withheld().as_str().to_owned())
-    .bind(new.agent_version);
+    .bind(new.agent_version)
+    .bind(i64::from(unsaved));
     let inserted = insert.execute(&mut *work.conn).await.map_err(unique("call"))?;
     if inserted.rows_affected() == 0 {
         return Ok(None);
     }
     let id = new.attempt.to_string();
+    test_calls::note(&mut work, &new).await?;
     calls::keep_variables(&mut work, new.attempt, &new.variables).await?;
     idempotency::settle(&mut work, new.ticket.as_ref(), CREATED, &id).await?;
     account_events::of_call(&mut work, new.attempt, AccountEventType::CallStarted).await?;
+    let test = new.test.as_ref().map(|test| test.actions);
     let attempt = claimed(&mut work, node, new).await?;
-    Ok(Some(ReceivedCall { attempt, token }))
+    Ok(Some(ReceivedCall { attempt, token, test }))
 }
 
 /// Requires that the node counts as live; otherwise it would lose the call to another process at once.

@@ -17,12 +17,15 @@ use super::{
 /// Time before a job that was handed out is handed out again.
 const LEASE: Duration = Duration::from_secs(60);
 
+/// Queues the analysis of a call, unless it is a test.
 pub(super) async fn add_analysis(work: &mut Work<'_>, attempt: AttemptId, due_at: Timestamp) -> StoreResult<()> {
-    let insert =
-        sqlx::query("INSERT INTO outbox (id, kind, attempt, due_at, tries) VALUES ($1, 'analysis', $2, $3, 0)")
-            .bind(JobId::new().to_string())
-            .bind(attempt.to_string())
-            .bind(due_at.0);
+    let insert = sqlx::query(
+        "INSERT INTO outbox (id, kind, attempt, due_at, tries) SELECT $1, 'analysis', a.id, $3, 0 FROM attempts a \
+         WHERE a.id = $2 AND NOT EXISTS (SELECT 1 FROM test_calls t WHERE t.attempt = a.id)",
+    )
+    .bind(JobId::new().to_string())
+    .bind(attempt.to_string())
+    .bind(due_at.0);
     affected(insert, work.conn).await.map(drop)
 }
 
@@ -30,7 +33,8 @@ pub(super) async fn add_analysis(work: &mut Work<'_>, attempt: AttemptId, due_at
 /// runs the analysis has not seen these turns and is fenced.
 pub(super) async fn analyse_again(work: &mut Work<'_>, attempts: &[AttemptId]) -> StoreResult<()> {
     let query = composed(format!(
-        "SELECT id FROM attempts WHERE state = 'final' AND answered_at IS NOT NULL AND words_kept = 1 AND id IN ({})",
+        "SELECT id FROM attempts WHERE state = 'final' AND answered_at IS NOT NULL AND words_kept = 1 AND id IN ({}) \
+         AND NOT EXISTS (SELECT 1 FROM test_calls t WHERE t.attempt = attempts.id)",
         places(1, attempts.len())
     ));
     let query = attempts.iter().fold(query, |query, id| query.bind(id.to_string()));

@@ -52,6 +52,7 @@ mod rows;
 mod safeguards;
 mod server_history;
 mod sessions;
+mod test_calls;
 mod tools;
 mod transactions;
 mod transcripts;

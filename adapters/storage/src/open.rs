@@ -53,6 +53,7 @@ const FILES: &[(&str, &str)] = &files![
     "0019_analytics",
     "0020_sessions",
     "0021_appointment_lists",
+    "0022_test_calls",
 ];
 
 /// Returns the migrations for one database, by its name in the files.

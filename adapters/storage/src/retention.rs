@@ -1,4 +1,4 @@
-//! Erases recordings and transcripts after the configured days, and deletes old account events and deliveries.
+//! Erases recordings and transcripts after the configured days, and deletes old account events, deliveries and test calls.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,7 +8,7 @@ use std::{
 
 use clap::Args;
 use domain::{
-    ports::store::{Store, StoreResult},
+    ports::store::{Store, StoreError, StoreResult},
     time::{Clock, Timestamp},
 };
 
@@ -37,6 +37,14 @@ const DELIVERIES_DAYS: u32 = 30;
 /// Deliveries deleted in one transaction; other writes run in between.
 const DELIVERIES: i64 = 200;
 
+/// Hours after which test calls are deleted. Their recordings go earlier: until the row goes, each node has looked for
+/// those in its own folder at least once.
+const TESTS_HOURS: u32 = 24;
+const TEST_RECORDINGS_HOURS: u32 = 22;
+
+/// Test calls deleted in one run.
+const TESTS: i64 = 1_000;
+
 /// Calls erased in one transaction, for which other writes wait. A call has some hundred rows and as many words.
 const CALLS: i64 = 10;
 
@@ -56,6 +64,9 @@ pub async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>, recordings: PathB
         if let Err(error) = forgotten {
             tracing::warn!(%error, "old account events not deleted; trying again in an hour");
         }
+        if let Err(error) = delete_tests(its, &recordings, now).await {
+            tracing::warn!(%error, "old test calls not deleted; trying again in an hour");
+        }
         if let Some(days) = kept.recordings_days {
             erase_recordings(recordings.clone(), earlier(now, days)).await;
         }
@@ -70,7 +81,38 @@ pub async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>, recordings: PathB
 }
 
 fn earlier(now: Timestamp, days: u32) -> Timestamp {
-    Timestamp(now.0 - i64::from(days) * 86_400 * 1_000_000)
+    hours_earlier(now, days * 24)
+}
+
+fn hours_earlier(now: Timestamp, hours: u32) -> Timestamp {
+    Timestamp(now.0 - i64::from(hours) * 3_600 * 1_000_000)
+}
+
+/// Deletes old test calls, and their recordings on this node.
+async fn delete_tests(store: &dyn Store, recordings: &Path, now: Timestamp) -> StoreResult<()> {
+    let tests = store
+        .ended_tests(hours_earlier(now, TEST_RECORDINGS_HOURS), TESTS)
+        .await?;
+    let (folder, calls) = (recordings.to_owned(), tests.clone());
+    let erasing = tokio::task::spawn_blocking(move || {
+        let mut calls = calls.into_iter();
+        calls.try_for_each(|test| recordings::erase(&folder, test.attempt))
+    });
+    match erasing.await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => return Err(StoreError::Unavailable(error.to_string())),
+        // The panic hook logs a panic in it.
+        Err(_) => return Ok(()),
+    }
+    let before = hours_earlier(now, TESTS_HOURS);
+    for test in tests.iter().filter(|test| test.ended_at < before) {
+        match store.delete_conversation(test.account, test.attempt).await {
+            // Another node deleted it, or its end was written late.
+            Ok(()) | Err(StoreError::NotFound | StoreError::Stale) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Repeats a step until it has nothing left to do; each step is a transaction of its own.

@@ -83,6 +83,10 @@ pub struct ConversationItem {
     pub status: ConversationStatus,
     /// Direction of the call.
     pub direction: CallDirection,
+    /// Whether it is a test call; left out otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub test: bool,
     /// Number of the other person, who was called or who called. Left out after erasure, and if a caller withheld it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact_number: Option<PhoneNumber>,
@@ -132,6 +136,10 @@ pub struct Conversation {
     pub status: ConversationStatus,
     /// Direction of the call.
     pub direction: CallDirection,
+    /// Whether it is a test call; left out otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub test: bool,
     /// Number of the other person, who was called or who called. Left out after erasure, and if a caller withheld it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact_number: Option<PhoneNumber>,
@@ -200,7 +208,7 @@ impl Conversation {
     /// Adds the cost by a price list, if there is one and the call is over.
     #[must_use]
     pub fn priced(mut self, row: &ConversationRow, prices: Option<&PriceList>) -> Self {
-        let prices = prices.filter(|_| row.ended_at.is_some());
+        let prices = prices.filter(|_| row.ended_at.is_some() && !row.is_test);
         self.cost = prices.map(|prices| cost(prices, row, self.usage.as_ref()));
         self
     }

@@ -6,7 +6,6 @@ use serde_json::json;
 
 use super::{EffectHandler, rules};
 use crate::{
-    attempt::fitted,
     audio_stream::StreamMessage,
     call::{
         knowledge::CallKnowledge,
@@ -57,7 +56,7 @@ impl EffectHandler {
             let found = Found {
                 try_no,
                 id,
-                agent: bound(fitted(&agent, &*plan.carrier), &self.began_with),
+                agent: bound(plan.fitted(&agent), &self.began_with),
                 variables: Arc::new(variables),
             };
             let rules = Box::new(rules(&self.plan, &self.with, (&found.agent, &found.variables)));

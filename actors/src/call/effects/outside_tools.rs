@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::EffectHandler;
@@ -63,16 +63,21 @@ impl EffectHandler {
     pub(super) fn run_tool(&mut self, run: u64, name: &str, arguments: Value) {
         let offers = self.tools.offers.borrow().clone();
         let offer = offers.and_then(|offers| offers.iter().find(|offer| offer.name == name).cloned());
-        let Some(offer) = offer else {
-            let refused = ToolFault::Refused("there is no such tool".into());
+        let answered = |result| {
             let answer = ToolAnswer {
                 run,
-                result: Err(refused.to_string()),
+                result,
                 took_ms: 0,
             };
             let _ = self.me.cast(CallMessage::Happened(Event::ToolAnswered(answer)));
-            return;
         };
+        let Some(offer) = offer else {
+            let refused = ToolFault::Refused("there is no such tool".into());
+            return answered(Err(refused.to_string()));
+        };
+        if self.plan.is_simulated() {
+            return answered(Ok(json!({ "ok": true, "simulated": true })));
+        }
         let run = ToolRun {
             scope: self.tool_scope(),
             offer,

@@ -31,6 +31,7 @@ pub(super) fn rules(
     Rules {
         speculation: with.speculation,
         phrases: with.phrases.phrases(agent),
+        simulated: plan.is_simulated(),
         single: plan.attempt.campaign.is_none(),
         carrier: plan.carrier.abilities(),
         settle_ms: u64::try_from(with.times.settle_until.as_millis()).unwrap_or(u64::MAX),

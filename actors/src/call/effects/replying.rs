@@ -15,7 +15,7 @@ impl EffectHandler {
             agent: performable(&plan.agent, &*self.with.ports.synthesizer),
             variables: plan.variables.clone(),
             tools: Arc::default(),
-            direction: plan.direction(),
+            direction: plan.told_direction(),
             history: machine.asked(),
             notes: machine.notes().to_vec(),
             knowledge: Knowledge::default(),

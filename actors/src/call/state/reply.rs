@@ -124,7 +124,7 @@ impl State {
                 json!({ "ok": true })
             }
             // We did not try to reach the caller of an inbound call, so no call-back is planned.
-            "callLater" if self.leg.inbound => {
+            "callLater" if self.leg.inbound && !self.rules.simulated => {
                 json!({ "error": "no call back can be planned from a call that came in; \
                                                                  collect the wish, and promise no call" })
             }

@@ -63,6 +63,8 @@ pub struct Rules {
     pub skip_turn_protected: bool,
     /// Whether the call belongs to no campaign.
     pub single: bool,
+    /// Whether tools and transfers are only said to have happened, because the call is a test.
+    pub simulated: bool,
     /// Abilities of the carrier.
     pub carrier: CarrierAbilities,
     /// Whether a user's request not to be called again takes effect.
@@ -142,6 +144,7 @@ impl Rules {
             language_protected: tools.language_detection.disable_interruption,
             skip_turn_protected: tools.skip_turn.disable_interruption,
             single: false,
+            simulated: false,
             carrier: CarrierAbilities::default(),
             smart_opt_out: agent.platform_settings.call_actions.smart_opt_out,
             llm: config.agent.prompt.llm.clone(),

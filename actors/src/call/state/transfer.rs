@@ -133,11 +133,14 @@ impl State {
         self.keep_keys(fx);
         self.leave_listening(now_ms, fx);
         let kind = kind_word(wanted.kind);
-        fx.push(event_fact(
-            "transfer",
-            self.elapsed_ms(now_ms),
-            &json!({ "kind": kind }).to_string(),
-        ));
+        let mut detail = json!({ "kind": kind });
+        if self.rules.simulated {
+            detail["simulated"] = true.into();
+        }
+        fx.push(event_fact("transfer", self.elapsed_ms(now_ms), &detail.to_string()));
+        if self.rules.simulated {
+            return self.transferred(now_ms, fx);
+        }
         self.handed_on += 1;
         let try_no = self.handed_on;
         self.phase = Phase::Transferring(HandOver {

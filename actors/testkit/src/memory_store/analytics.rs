@@ -23,6 +23,7 @@ impl AnalyticsStore for MemoryStore {
             let analysing = tables.jobs.values().any(|job| job.attempt == entry.id);
             entry.state == AttemptState::Final
                 && !tables.counted.contains_key(&entry.id)
+                && !tables.tests.contains_key(&entry.id)
                 && age >= COUNTED_AFTER_US
                 && (age >= COUNTED_UNANALYSED_US || !analysing)
         });

@@ -421,7 +421,7 @@ impl AttemptStore for MemoryStore {
         }
         tables.keep_issue_tracking(claim.attempt);
         tables.tell_of_call(claim.attempt, AccountEventType::CallEnded, now);
-        if answered {
+        if answered && !tables.tests.contains_key(&claim.attempt) {
             let job = JobEntry {
                 attempt: claim.attempt,
                 due_at: match outcome.facts_follow {

@@ -10,7 +10,9 @@ use domain::{
     id::{AccountId, AttemptId, ContactId},
     phone_number::PhoneNumber,
     ports::{
-        store::{AttemptState, ContactCalls, ErasureStore, SETTLING_US, StoreError, StoreResult, erased_error},
+        store::{
+            AttemptState, ContactCalls, EndedTest, ErasureStore, SETTLING_US, StoreError, StoreResult, erased_error,
+        },
         usage::USAGE,
     },
     time::Timestamp,
@@ -144,8 +146,28 @@ impl ErasureStore for MemoryStore {
         tables.erase_content(id, self.now());
         tables.events.retain(|(attempt, _)| *attempt != id);
         tables.outbox.remove(id);
+        if let Some(unsaved) = tables.tests.remove(&id).flatten() {
+            tables.deleted_agents.remove(&unsaved);
+        }
         tables.deleted_conversations.insert(id);
         Ok(())
+    }
+
+    async fn ended_tests(&self, ended_before: Timestamp, limit: i64) -> StoreResult<Vec<EndedTest>> {
+        let tables = self.open()?;
+        let entries = tables.tests.keys().filter_map(|id| tables.attempts.get(id));
+        let over = entries.filter(|entry| entry.state == AttemptState::Final);
+        let ended = over.filter_map(|entry| {
+            Some(EndedTest {
+                account: entry.account,
+                attempt: entry.id,
+                ended_at: entry.ended_at.filter(|ended| *ended < ended_before)?,
+            })
+        });
+        let mut ended: Vec<EndedTest> = ended.collect();
+        ended.sort_unstable_by_key(|test| (test.ended_at, test.attempt));
+        ended.truncate(usize::try_from(limit).unwrap_or(0));
+        Ok(ended)
     }
 
     async fn erase_words(&self, ended_before: Timestamp, limit: i64) -> StoreResult<usize> {

@@ -83,9 +83,12 @@ impl InboundStore for MemoryStore {
         if !tables.nodes.lives(node) {
             return Err(StoreError::Fenced);
         }
-        let agent = match new.to.is_withheld() {
-            true => tables.agents.get(&new.agent),
-            false => tables.answering(&new.to),
+        let test = new.test.as_ref();
+        let unsaved = test.and_then(|test| test.unsaved_row(new.account, new.agent, self.now()));
+        let agent = match (&unsaved, new.to.is_withheld()) {
+            (Some(row), _) => Some(row),
+            (None, true) => tables.agents.get(&new.agent),
+            (None, false) => tables.answering(&new.to),
         };
         if agent.map(|row| (row.account, row.id)) != Some((new.account, new.agent)) {
             return Ok(None);
@@ -96,6 +99,11 @@ impl InboundStore for MemoryStore {
         }
         let made = (CREATED, new.attempt.to_string());
         tables.settle(new.ticket.as_ref(), made, self.now())?;
+        let test = new.test.as_ref().map(|test| test.actions);
+        if test.is_some() {
+            tables.tests.insert(new.attempt, unsaved.as_ref().map(|row| row.id));
+        }
+        tables.deleted_agents.extend(unsaved.map(|row| (row.id, row)));
         let token = DialToken::random();
         let variables = new.variables.clone();
         let entry = dialed(node, new, &token, self.now());
@@ -130,6 +138,6 @@ impl InboundStore for MemoryStore {
         let id = entry.id;
         tables.attempts.insert(id, entry);
         tables.tell_of_call(id, AccountEventType::CallStarted, self.now());
-        Ok(Some(ReceivedCall { attempt, token }))
+        Ok(Some(ReceivedCall { attempt, token, test }))
     }
 }

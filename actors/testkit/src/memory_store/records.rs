@@ -53,6 +53,7 @@ impl Tables {
             analysis: entry.analysis.clone(),
             appointment: self.last_appointment(entry.id),
             issue_tracking: entry.issue_tracking,
+            is_test: self.tests.contains_key(&entry.id),
             created_at: entry.created_at,
         }
     }
@@ -78,7 +79,7 @@ impl Tables {
             .attempts
             .get(&attempt)
             .is_some_and(|entry| entry.state == AttemptState::Final && entry.answered_at.is_some() && entry.words_kept);
-        if !over {
+        if !over || self.tests.contains_key(&attempt) {
             return;
         }
         let due_at = Timestamp(now.0 + FACTS_FOLLOW_MS * 1_000);

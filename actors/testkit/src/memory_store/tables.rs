@@ -59,6 +59,8 @@ pub(super) struct Tables {
     pub(super) attempts: BTreeMap<AttemptId, AttemptEntry>,
     /// Attempts whose conversation was deleted.
     pub(super) deleted_conversations: BTreeSet<AttemptId>,
+    /// Test calls, with the agent that was not saved.
+    pub(super) tests: HashMap<AttemptId, Option<AgentId>>,
     /// Attempts that belong to no campaign.
     pub(super) calls: HashMap<AttemptId, SingleCall>,
     /// Attempts that are not final, for claims, permits and takeovers.

@@ -43,6 +43,7 @@ fn call(scene: &Scene, agent: AgentId, leg: &str) -> NewInboundCall {
         to: caller_number(),
         ticket: None,
         variables: Map::new(),
+        test: None,
     }
 }
 

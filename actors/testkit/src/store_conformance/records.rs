@@ -204,6 +204,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
         analysis: None,
         appointment: None,
         issue_tracking: None,
+        is_test: false,
         created_at: made_at,
     };
     let stored = async || scene.store.conversation(scene.account, claim.attempt).await.unwrap();

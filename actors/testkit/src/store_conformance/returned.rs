@@ -256,6 +256,7 @@ pub async fn single_calls_and_calls_from_outside_are_taken_over_too(fixture: Fix
         to: PhoneNumber::withheld(),
         ticket: None,
         variables: json!({ "order": "78" }).as_object().cloned().unwrap(),
+        test: None,
     };
     let given = inbound.variables.clone();
     let received = store.receive_call(scene.node, inbound).await.unwrap().unwrap();

@@ -343,6 +343,7 @@ pub async fn calls_from_outside_and_unsent_permits_count_for_nobody(fixture: Fix
         call: CarrierCallId("leg".to_owned()),
         ticket: None,
         variables: serde_json::Map::new(),
+        test: None,
     };
     let received = scene.store.receive_call(scene.node, inbound).await.unwrap().unwrap();
     let over = outcome(ConversationStatus::Failed);

@@ -133,6 +133,7 @@ slowly! {
         erase_contact(account: AccountId, id: ContactId) -> ContactCalls;
         is_settled(account: AccountId, id: AttemptId) -> bool;
         delete_conversation(account: AccountId, id: AttemptId) -> ();
+        ended_tests(ended_before: Timestamp, limit: i64) -> Vec<EndedTest>;
         erase_words(ended_before: Timestamp, limit: i64) -> usize;
     }
     IdempotencyStore {

@@ -1,5 +1,7 @@
 //! Tests of calls through the plain media link, from a client that needs only a WebSocket.
 
+mod test_calls;
+
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},

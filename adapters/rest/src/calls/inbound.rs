@@ -64,14 +64,15 @@ pub struct NewMediaSocket {
     pub media_url: String,
 }
 
-/// A call, its agent's formats, and a warning about variables without a value.
-struct Made {
+/// A call, its agent's formats, and a warning.
+pub struct Made {
     back: WayBack,
     formats: Formats,
     open: Option<String>,
 }
 
-fn created(state: &RestState, Made { back, formats, open }: &Made) -> Reply {
+/// Returns the answer with the address of the media socket.
+pub fn created(state: &RestState, Made { back, formats, open }: &Made) -> Reply {
     let media_url = plain::media_url(&state.public_url, back, *formats);
     Reply::created(NewMediaSocket {
         conversation_id: back.attempt,
@@ -81,11 +82,10 @@ fn created(state: &RestState, Made { back, formats, open }: &Made) -> Reply {
 }
 
 /// Returns the way back to a call created by an earlier request, whether or not it is still active.
-async fn stored(state: &RestState, account: &Account, attempt: AttemptId) -> ApiResult<Made> {
+pub async fn stored(state: &RestState, account: &Account, attempt: AttemptId) -> ApiResult<Made> {
     let conversation = state.store.conversation(account.id, attempt).await;
     let agent = conversation.or_no_such("conversation")?.agent;
-    // If the agent was deleted since, no call of it could still be taken.
-    let formats = match state.store.agent(account.id, agent).await {
+    let formats = match state.store.kept_agent(account.id, agent).await {
         Ok(row) => Formats::of(&complete(&row)?),
         Err(StoreError::NotFound) => Formats::default(),
         Err(error) => return Err(error.into()),
@@ -103,7 +103,8 @@ async fn stored(state: &RestState, account: &Account, attempt: AttemptId) -> Api
     Ok(Made { back, formats, open })
 }
 
-fn complete(row: &AgentRow) -> Result<Agent, StoreError> {
+/// Returns a stored agent with its defaults.
+pub fn complete(row: &AgentRow) -> Result<Agent, StoreError> {
     agent::complete(&row.document).map_err(|error| StoreError::Damaged(format!("agent {}: {error}", row.id)))
 }
 
@@ -133,27 +134,37 @@ async fn make(
     call_language::check_call(&agent, &variables)?;
     let agent = call_overrides::applied(agent, &overrides, &mut variables)?;
     require_voice(state, &agent)?;
-    let caller = (from.as_ref(), &variables);
-    let open = open_variables(state, account, &agent, caller).await?;
+    let open = open_variables(state, account, &agent, (from.as_ref(), &variables)).await?;
+    let wanted = WantedAgent {
+        account: account.id,
+        agent: id,
+        ticket: ticket.cloned(),
+        variables,
+        test: None,
+    };
+    begin(state, (from, to), wanted, (&agent, open)).await
+}
+
+/// Begins the call from a number to a number, either of which may be unknown.
+pub async fn begin(
+    state: &RestState,
+    (from, to): (Option<PhoneNumber>, Option<PhoneNumber>),
+    wanted: WantedAgent,
+    (agent, open): (&Agent, Option<String>),
+) -> ApiResult<Made> {
     let call = InboundCall {
         carrier: plain::NAME,
         call: CarrierCallId(uuid::Uuid::now_v7().to_string()),
         from,
         to: to.unwrap_or_else(PhoneNumber::withheld),
     };
-    let wanted = WantedAgent {
-        account: account.id,
-        agent: id,
-        ticket: ticket.cloned(),
-        variables,
-    };
     let back = state.switchboard.announce(call, Some(wanted)).await.map_err(refused)?;
-    let formats = Formats::of(&agent);
+    let formats = Formats::of(agent);
     Ok(Made { back, formats, open })
 }
 
 /// Returns a warning about the agent's variables without a value in the call, the saved contact or the agent.
-async fn open_variables(
+pub async fn open_variables(
     state: &RestState,
     account: &Account,
     agent: &Agent,

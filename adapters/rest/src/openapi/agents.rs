@@ -1,12 +1,26 @@
 //! Agents. The schemas of the agent object come from the domain's table.
 
-use serde_json::json;
-use utoipa::ToSchema;
+use std::collections::BTreeMap;
 
-use super::{campaign_types::NoFields, common::Name, operation::Operation, samples};
-use crate::agents::{
-    AgentCreated, AgentDeleted,
-    versions::{AgentDifferences, ShownVersion},
+use serde_json::{Value, json};
+use utoipa::{
+    ToSchema,
+    openapi::{Ref, RefOr, Schema},
+};
+
+use super::{
+    campaign_types::NoFields,
+    common::Name,
+    conversations::{Variable, VariableName},
+    operation::Operation,
+    samples,
+};
+use crate::{
+    agents::{
+        AgentCreated, AgentDeleted,
+        versions::{AgentDifferences, ShownVersion},
+    },
+    calls::inbound::NewMediaSocket,
 };
 
 const NUMBER_IN_USE: &str = "the number +15550100010 is answered by another agent";
@@ -24,12 +38,71 @@ pub struct AgentCopy {
     pub name: Option<Name>,
 }
 
+/// A call with which an agent is tried out. It has either `agentId` or `agent`.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewTestCall {
+    /// Agent of the account.
+    #[schema(format = "uuid")]
+    pub agent_id: Option<String>,
+    /// Agent that is not saved.
+    #[schema(schema_with = new_agent)]
+    pub agent: Option<Value>,
+    /// Medium of the call; `voice` by default.
+    pub mode: Option<TestMode>,
+    /// Whether tools, appointments and transfers really happen; false by default.
+    pub actions: Option<bool>,
+    /// Language in which the call begins: the agent's `primaryLanguage`, or one of its `languagePresets`.
+    #[schema(example = "es")]
+    pub language: Option<String>,
+    /// Values of at most 100 `{{placeholders}}`: strings, numbers or booleans.
+    pub dynamic_variables: Option<BTreeMap<VariableName, Variable>>,
+}
+
+/// Medium of a test call.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum TestMode {
+    /// A WebSocket with audio.
+    Voice,
+}
+
+fn new_agent() -> RefOr<Schema> {
+    let mut agent = Ref::from_schema_name("NewAgent");
+    "Agent that is not saved.".clone_into(&mut agent.description);
+    RefOr::Ref(agent)
+}
+
 /// Returns the operations of agents.
 pub fn operations() -> Vec<Operation> {
     let mut operations = agents();
     operations.push(duplicate());
+    operations.push(test_call());
     operations.extend(versions());
     operations
+}
+
+fn test_call() -> Operation {
+    let answer = json!({ "conversationId": samples::CONVERSATION, "mediaUrl": samples::media_url() });
+    Operation::post(
+        "/public/v1/agents/test-call",
+        "createTestCall",
+        "Talk to an agent over a WebSocket",
+    )
+    .ours()
+    .idempotent()
+    .note("The call starts when the WebSocket is open, and ends when it closes. It is deleted a day after its end.")
+    .body::<NewTestCall>(json!({
+        "saved": { "agentId": samples::AGENT, "dynamicVariables": { "city": "Lisbon" } },
+        "unsaved": { "agent": samples::new_agent() },
+    }))
+    .invalid("agent.name", "required", "is required")
+    .warns()
+    .created::<NewMediaSocket>(answer)
+    .link("read", "getConversation", "conversationId", "/data/conversationId")
+    .link("end", "endConversation", "conversationId", "/data/conversationId")
+    .missing("agent")
+    .conflict("not_configured", "language model `openai/gpt` is not configured")
 }
 
 fn duplicate() -> Operation {

@@ -366,11 +366,6 @@ fn call() -> Operation {
 }
 
 fn inbound_call() -> Operation {
-    let proof = "0b9c".repeat(16);
-    let media_url = format!(
-        "wss://calls.example.com/carriers/plain/media/{}.{proof}",
-        samples::CONVERSATION
-    );
     Operation::post(
         "/public/v1/calls/inbound",
         "createInboundCall",
@@ -387,7 +382,7 @@ fn inbound_call() -> Operation {
         },
     }))
     .warns()
-    .created::<NewMediaSocket>(json!({ "conversationId": samples::CONVERSATION, "mediaUrl": media_url }))
+    .created::<NewMediaSocket>(json!({ "conversationId": samples::CONVERSATION, "mediaUrl": samples::media_url() }))
     .link("read", "getConversation", "conversationId", "/data/conversationId")
     .link("end", "endConversation", "conversationId", "/data/conversationId")
     .missing("agent")

@@ -42,6 +42,12 @@ pub const PHONE: &str = "+15550100010";
 /// A point in time.
 pub const AT: &str = "2026-06-01T07:00:00.000000Z";
 
+/// Returns the address of the media socket of a call.
+pub fn media_url() -> String {
+    let proof = "0b9c".repeat(16);
+    format!("wss://calls.example.com/carriers/plain/media/{CONVERSATION}.{proof}")
+}
+
 /// Returns when and by whom something was created.
 pub fn made() -> Value {
     json!({ "createdAt": AT, "createdBy": { "userId": USER, "userEmail": EMAIL } })

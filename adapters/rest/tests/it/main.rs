@@ -41,6 +41,7 @@ mod server;
 mod services;
 mod sessions;
 mod sqlite;
+mod test_calls;
 mod transfer_rules;
 mod versions;
 mod webhooks;

@@ -12,12 +12,14 @@ use crate::{
     rows::{Columns, affected, unavailable},
 };
 
-/// Creates the deliveries that the agent of an ended call asks for now. Existing ones stay unchanged.
+/// Creates the deliveries that the agent of an ended call asks for now; none for a test call. Existing ones stay
+/// unchanged.
 pub(crate) async fn make(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<()> {
     // Most agents ask for nothing, and their documents may be long.
     let query = sqlx::query(
         "SELECT a.account, g.document, g.updated_at FROM attempts a JOIN agents g ON g.id = a.agent \
-         WHERE a.id = $1 AND g.document LIKE '%\"postCall%'",
+         WHERE a.id = $1 AND g.document LIKE '%\"postCall%' \
+         AND NOT EXISTS (SELECT 1 FROM test_calls t WHERE t.attempt = a.id)",
     );
     let row = query.bind(attempt.to_string()).fetch_optional(&mut *work.conn).await;
     let Some(row) = row.map_err(unavailable)? else {

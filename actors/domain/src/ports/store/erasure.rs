@@ -28,6 +28,17 @@ pub enum ContactCalls {
     Going,
 }
 
+/// A test call that is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndedTest {
+    /// Its account.
+    pub account: AccountId,
+    /// The call.
+    pub attempt: AttemptId,
+    /// Time of its end.
+    pub ended_at: Timestamp,
+}
+
 /// Returns the part of a call's error that stays when the call is erased: its kind, and that the outcome is unknown,
 /// because such a call is never repeated.
 pub fn erased_error(error: &str) -> &str {
@@ -54,6 +65,9 @@ pub trait ErasureStore: Send + Sync {
     /// Deletes a conversation with all its content. Its row stays for the counts of campaigns and safeguards, but is
     /// hidden from readers. Returns `NotFound` if there is no such conversation, `Stale` if the call is not settled.
     async fn delete_conversation(&self, account: AccountId, id: AttemptId) -> StoreResult<()>;
+
+    /// Returns test calls that ended before an instant and are not deleted, the oldest first, at most `limit`.
+    async fn ended_tests(&self, ended_before: Timestamp, limit: i64) -> StoreResult<Vec<EndedTest>>;
 
     /// Erases transcripts, collected values and analyses of calls that ended before an instant, the oldest
     /// first and at most `limit`. Returns their number; fewer than `limit` means that none is left.

@@ -12,6 +12,7 @@ use crate::{
     id::{AccountId, AgentId, AttemptId, NodeId},
     phone_number::PhoneNumber,
     ports::carrier::CarrierCallId,
+    time::Timestamp,
 };
 
 /// An incoming call that an agent should take.
@@ -37,6 +38,42 @@ pub struct NewInboundCall {
     pub ticket: Option<KeyTicket>,
     /// Values of placeholders that its client gave, with the language to begin in.
     pub variables: Map<String, Value>,
+    /// The test that the call is; none for other calls.
+    pub test: Option<TestCall>,
+}
+
+/// A call with which an agent is tried out. It makes no events, deliveries or analysis, is not counted, and is deleted a
+/// day after its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestCall {
+    /// Document of the agent if it is not saved. Its id is new, and no reader of agents finds it.
+    pub unsaved: Option<Map<String, Value>>,
+    /// Effect of the agent's actions.
+    pub actions: TestActions,
+}
+
+impl TestCall {
+    /// Returns the row of the agent if it is not saved.
+    pub fn unsaved_row(&self, account: AccountId, id: AgentId, now: Timestamp) -> Option<AgentRow> {
+        let document = self.unsaved.clone()?;
+        Some(AgentRow {
+            id,
+            account,
+            document,
+            version: 1,
+            created_at: now,
+            updated_at: now,
+        })
+    }
+}
+
+/// Effect of what an agent does outside a test call: tools, appointments and transfers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TestActions {
+    /// They are only said to have happened.
+    Simulated,
+    /// They happen.
+    Real,
 }
 
 /// An incoming call with its attempt.
@@ -46,6 +83,8 @@ pub struct ReceivedCall {
     pub attempt: ClaimedAttempt,
     /// Token that the proofs in the carrier's URLs are made from.
     pub token: DialToken,
+    /// Effect of its actions if it is a test.
+    pub test: Option<TestActions>,
 }
 
 /// Incoming calls.

@@ -177,6 +177,8 @@ pub struct ConversationRow {
     pub appointment: Option<Appointment>,
     /// Whether the agent tracked issues when it ended; none before, and if that was not kept.
     pub issue_tracking: Option<bool>,
+    /// Whether it is a test call.
+    pub is_test: bool,
     /// Time when the row was created.
     pub created_at: Timestamp,
 }
