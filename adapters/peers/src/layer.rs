@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::{
     body::{Body, to_bytes},
     extract::{Request, State},
-    http::{StatusCode, request::Parts},
+    http::{StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -16,7 +16,7 @@ use super::{
     Elsewhere, InVain, NotKnown, Others, Peers, Unreached,
     directory::Holder,
     pass::NotPassed,
-    proof::{Claimed, Forged, HEADER},
+    proof::{Claimed, Forged, HEADER, HOST},
     refusal,
 };
 use net::log_gate;
@@ -50,7 +50,7 @@ pub async fn to_the_holder(State(peers): State<Peers>, request: Request, next: N
         };
         let (attempt, or_here) = (elsewhere.attempt, elsewhere.or_here);
         let in_vain = match others
-            .pass_on((&elsewhere.holder, or_here), &parts, heard.bytes())
+            .pass_on(&elsewhere, &parts, heard.bytes())
             .await
         {
             Ok(answer) if !or_here || answer.status().is_success() => return answer,
@@ -117,6 +117,10 @@ async fn proved(peers: &Peers, request: Request) -> Result<Request, Response> {
         return Err(refusal(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &words));
     };
     is_peers(others, &claimed, (&parts, &body)).await?;
+    let mut parts = parts;
+    if let Some(host) = parts.headers.remove(HOST) {
+        parts.headers.insert(header::HOST, host);
+    }
     Ok(Request::from_parts(parts, Body::from(body)))
 }
 
