@@ -13,6 +13,7 @@ use crate::{
     campaign::{CampaignCommand, CommandError},
     campaigns::CampaignsMessage,
     lines::{Asking, LinesMessage, LinesSnapshot, NotGoingOn, WantedAgent},
+    live_feed::Following,
     single_calls::{PlaceError, SingleCallsMessage},
     supervision::Sibling,
 };
@@ -95,6 +96,16 @@ impl Switchboard {
             reply,
         };
         self.lines.ask(message, INSPECTION).await
+    }
+
+    /// Lets a client follow a live call of this node. A `listener` also gets its audio, and its name is recorded. The caller
+    /// must have checked that the call belongs to the account. Returns `None` if the call is not here.
+    pub async fn follow_call(&self, attempt: AttemptId, listener: Option<String>) -> Option<Following> {
+        let message = |reply| LinesMessage::Follow {
+            attempt,
+            message: CallMessage::Follow { listener, reply },
+        };
+        self.lines.ask(message, INSPECTION).await.flatten()
     }
 
     /// Returns whether this node holds an attempt: being created, in a call, or being settled.

@@ -35,6 +35,7 @@ mod knowledge_vectors;
 mod latency;
 mod layout;
 mod live_control;
+mod live_listening;
 mod machines_end_to_end;
 mod openapi;
 mod opt_out;

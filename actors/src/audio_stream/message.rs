@@ -6,6 +6,7 @@ pub use media::session::{Say, SessionEvent, SpeechId};
 use ractor::RpcReplyPort;
 use serde::Serialize;
 
+use crate::live_feed::LiveFeed;
 use domain::{
     agent::Agent,
     ports::synthesizer::{SpeechError, SpeechPiece},
@@ -27,6 +28,8 @@ pub enum StreamMessage {
     AllowBargeIn(bool),
     /// Sends what is left, then closes the media socket and stops.
     Close,
+    /// Gives clients that follow the call what they get from here on.
+    Feed(LiveFeed),
     /// Items are waiting in the inbound queue.
     InboundWaits,
     /// A piece of synthesised speech, sent by its own task.

@@ -1,6 +1,7 @@
 //! The audio stream's handling of messages: it feeds the session and carries out the session's requests.
 
 mod adopting;
+mod feeding;
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,7 +22,7 @@ use super::{
     transcript_queue::TranscriptQueue,
     voices::Voices,
 };
-use crate::supervision::Reports;
+use crate::{live_feed::LiveFeed, supervision::Reports};
 use domain::ports::{
     media_leg::{Drained, InboundItem, InboundQueue, OutboundItem},
     recordings::RecordingSink,
@@ -56,6 +57,7 @@ pub(super) struct Stream {
     transcript: Option<Box<dyn TranscriptStream>>,
     heard: Arc<TranscriptQueue>,
     recording: Option<Box<dyn RecordingSink>>,
+    feed: Option<LiveFeed>,
     deadline: Deadline,
     /// Time since which the stream is to close.
     closing_ms: Option<u64>,
@@ -78,6 +80,7 @@ impl Stream {
             settings,
             meter,
             likely,
+            feed,
         } = arguments;
         let line_rate = leg.format.sample_rate;
         let recogniser = recogniser_format(&*ports.transcriber, &agent, line_rate);
@@ -125,6 +128,7 @@ impl Stream {
             transcript: Some(transcript),
             heard,
             recording,
+            feed,
             deadline: Deadline::new(started, me.clone()),
             me,
             closing_ms: None,
@@ -173,6 +177,7 @@ impl Stream {
             StreamMessage::StopSpeaking => self.session.stop_speaking(now_ms),
             StreamMessage::AllowBargeIn(allowed) => self.session.allow_barge_in(allowed, now_ms),
             StreamMessage::Close => self.closing_ms = self.closing_ms.or(Some(now_ms)),
+            StreamMessage::Feed(feed) => self.feed = Some(feed),
             StreamMessage::InboundWaits => self.drain(now_ms),
             StreamMessage::Synthesized { generation, piece } => self.synthesized(generation, piece, now_ms),
             StreamMessage::TranscriptWaits => {
@@ -268,8 +273,14 @@ impl Stream {
 
     fn transcribed(&mut self, event: TranscriptEvent, now_ms: u64) {
         match event {
-            TranscriptEvent::Interim { text } => self.session.interim(&text, now_ms),
-            TranscriptEvent::Final { text, damaged } => self.session.settled(&text, damaged, now_ms),
+            TranscriptEvent::Interim { text } => {
+                self.session.interim(&text, now_ms);
+                self.feed_words(text, false);
+            }
+            TranscriptEvent::Final { text, damaged } => {
+                self.session.settled(&text, damaged, now_ms);
+                self.feed_words(text, true);
+            }
             TranscriptEvent::TurnEnded => self.session.told(Told::Ended, now_ms),
             TranscriptEvent::TurnPaused => self.session.told(Told::Paused, now_ms),
             TranscriptEvent::TurnResumed => self.session.told(Told::Resumed, now_ms),
@@ -301,6 +312,7 @@ impl Stream {
             });
         }
         self.record();
+        self.feed_audio();
         let closing = self.close_when_quiet(now_ms);
         if self.outbox.flush(now_ms) == Err(SocketLost) {
             self.media_closed(false);

@@ -6,6 +6,7 @@ mod call_back;
 mod carrier_side;
 mod coming_back;
 mod finishing;
+mod following;
 mod live;
 mod outside_tools;
 mod phrases;
@@ -31,6 +32,7 @@ use self::{
     another_agent::Found,
     call_back::planned_before,
     coming_back::{answered_at, known_before, spoken_last},
+    following::Followers,
     outside_tools::OutsideTools,
     planned::{planned_rules, rules},
 };
@@ -112,6 +114,7 @@ pub(super) struct EffectHandler {
     /// Another agent that was looked up.
     found: Option<Found>,
     knowledge: CallKnowledge,
+    followers: Followers,
     reply_generation: u64,
     reply_task: Option<AbortHandle>,
     /// Result that is reported to the line pool at the end.
@@ -182,6 +185,7 @@ impl EffectHandler {
             began_with,
             found: None,
             knowledge,
+            followers: Followers::none(with.ports.clock.now()),
             reply_generation: 0,
             reply_task: None,
             outcome: Err(NoOutcome::ItsOwn),
@@ -281,6 +285,8 @@ impl EffectHandler {
                 let answer = self.command(command).await;
                 let _ = reply.send(answer);
             }
+            CallMessage::Follow { listener, reply } => drop(reply.send(Some(self.follow(listener)))),
+            CallMessage::ListenerLeft { by } => self.listener_left(&by),
             CallMessage::Inspect(reply) => {
                 if let Some(machine) = &self.machine {
                     let _ = reply.send(CallSnapshot {
@@ -320,6 +326,7 @@ impl EffectHandler {
                 reopening.abort();
             }
         }
+        self.note_live_state(&machine);
         self.machine = Some(machine);
         self.watch_claim();
         self.perform(effects).await;
@@ -388,8 +395,8 @@ impl EffectHandler {
                 Effect::WriteAnswered => self.answered(),
                 Effect::WriteUnknown => self.outcome_unknown(),
                 Effect::OpenStream => self.open_stream().await,
-                Effect::Say(say) => self.tell_stream(StreamMessage::Say(say)),
-                Effect::Release(speech) => self.tell_stream(StreamMessage::Release(speech)),
+                Effect::Say(say) => self.say(say),
+                Effect::Release(speech) => self.release(speech),
                 Effect::StopSpeaking => self.tell_stream(StreamMessage::StopSpeaking),
                 Effect::AllowBargeIn(allow) => self.tell_stream(StreamMessage::AllowBargeIn(allow)),
                 Effect::Press(keys) => self.press(keys),
@@ -445,6 +452,7 @@ impl EffectHandler {
             settings: self.with.stream,
             meter: self.meter.clone(),
             likely,
+            feed: self.followers.feed(),
         };
         match Actor::spawn_linked(None, AudioStreamActor, arguments, self.me.get_cell()).await {
             Ok((stream, _)) => self.stream = Some(stream),

@@ -9,7 +9,7 @@ use super::{
     CallCommand, CommandAnswer, NoOutcome, Obstacle, Owner,
     state::{AgentUnavailable, Event},
 };
-use crate::audio_stream::StreamEvent;
+use crate::{audio_stream::StreamEvent, live_feed::Following};
 use domain::{
     agent::Agent,
     id::AgentId,
@@ -174,6 +174,18 @@ pub enum CallMessage {
         command: Box<CallCommand>,
         /// Reply port for the answer.
         reply: RpcReplyPort<CommandAnswer>,
+    },
+    /// A client follows the call.
+    Follow {
+        /// Name of the client if it also listens.
+        listener: Option<String>,
+        /// Reply port for its place. The line pool answers `None` if it has no such call.
+        reply: RpcReplyPort<Option<Following>>,
+    },
+    /// A listener left.
+    ListenerLeft {
+        /// Name of the client.
+        by: String,
     },
     /// Asks for a snapshot of the call.
     Inspect(RpcReplyPort<CallSnapshot>),

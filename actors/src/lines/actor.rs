@@ -151,6 +151,7 @@ impl Actor for LinesActor {
                 command,
                 reply,
             } => state.command(attempt, command, reply),
+            LinesMessage::Follow { attempt, message } => state.follow(attempt, message),
             LinesMessage::Holds { attempt, reply } => {
                 let _ = reply.send(state.pool.dialer_of(attempt).is_some());
             }

@@ -111,6 +111,17 @@ impl LinesState {
         }
     }
 
+    /// Lets a client follow a call.
+    pub(super) fn follow(&self, attempt: AttemptId, message: CallMessage) {
+        let lost = match self.calls.get(&attempt) {
+            Some(call) => call.cast(message).err().and_then(undelivered),
+            None => Some(message),
+        };
+        if let Some(CallMessage::Follow { reply, .. }) = lost {
+            let _ = reply.send(None);
+        }
+    }
+
     /// Handles a call's report.
     pub(super) fn told(&mut self, attempt: AttemptId, report: CallReport) {
         match report {

@@ -218,6 +218,13 @@ pub enum LinesMessage {
         /// Reply port for the answer.
         reply: RpcReplyPort<CommandAnswer>,
     },
+    /// A client follows a live call.
+    Follow {
+        /// Attempt of the call.
+        attempt: AttemptId,
+        /// `Follow`. It is answered with `None` if the call is not here.
+        message: CallMessage,
+    },
     /// Asks whether an attempt is held here: being created, in a call, or being settled.
     Holds {
         /// The attempt.

@@ -5,11 +5,13 @@ pub mod end;
 pub mod events;
 pub mod export;
 pub mod filters;
+pub mod listen;
 pub mod live;
 pub mod live_tickets;
 pub mod peaks;
 pub mod recording;
 pub mod turns;
+pub mod watch;
 
 use axum::{
     Router,
@@ -61,15 +63,17 @@ pub fn routes() -> Router<RestState> {
 
 /// Builds the routes that only the node which holds the call can answer, for clients with a key or session.
 pub fn routes_at_the_holder() -> Router<RestState> {
-    Router::new().route(
-        "/public/v1/conversations/{conversationId}/live-tickets",
-        post(live_tickets::create),
-    )
+    Router::new()
+        .route("/public/v1/conversations/{conversationId}/live", get(watch::stream))
+        .route(
+            "/public/v1/conversations/{conversationId}/live-tickets",
+            post(live_tickets::create),
+        )
 }
 
 /// Builds the routes of WebSockets to live calls, which need a ticket and no key.
 pub fn sockets() -> Router<RestState> {
-    Router::new()
+    Router::new().route("/public/v1/conversations/{conversationId}/listen", get(listen::listen))
 }
 
 /// Passes a request on to the node that holds its call.

@@ -8,12 +8,12 @@ use keys::KEYS;
 
 use super::{
     LineOutput, Manner, Say, SessionConfig, SessionEvent, SpeechId, SynthesisJob, echo::SILENT_DB, levels::Levels,
+    recorded::Tracks,
 };
 use crate::{
     codec,
     format::LineFormat,
     playout::{Ledger, Speech, WordEnd},
-    recording::StereoMixer,
 };
 
 /// Waiting audio in milliseconds below which the next text is synthesised.
@@ -306,29 +306,23 @@ impl Speaking {
         }
     }
 
-    /// Sends the audio that the line should have now. With a mixer, records it where it will play; `position` is now.
+    /// Sends the audio that the line should have now, and records it where it will play; `position` is now.
     pub(super) fn pump(
         &mut self,
         now_ms: u64,
         outputs: &mut VecDeque<LineOutput>,
-        mut recording: Option<(&mut StereoMixer, u64)>,
+        (tracks, position): (&mut Tracks, u64),
     ) {
         while let Some(audio) = self.next_message(now_ms) {
             let ahead = self.ledger.outstanding(now_ms);
-            if let Some((mixer, position)) = &mut recording {
-                let mut pcm = Vec::with_capacity(audio.len());
-                codec::decode(self.format.encoding, &audio, &mut pcm);
-                // The line's time moves in frames, which may be late, and playout's time does not. Audio that
-                // continues other audio is therefore placed directly after it.
-                let from = match ahead > 0 {
-                    true => self.recorded_end,
-                    false => self.recorded_end.max(*position),
-                };
-                let from = from.max(mixer.taken());
-                mixer.push_agent_at(from, &pcm);
-                self.recorded_end = from + pcm.len() as u64;
-            }
+            // The line's time moves in frames, which may be late, and playout's time does not. Audio that
+            // continues other audio is therefore placed directly after it.
+            let from = match ahead > 0 {
+                true => self.recorded_end,
+                false => self.recorded_end.max(position),
+            };
             let samples = audio.len() / self.format.encoding.bytes_per_sample();
+            self.recorded_end = tracks.agent(from, &audio, self.format.encoding) + samples as u64;
             self.ledger.send(samples as u64, now_ms);
             outputs.push_back(LineOutput::Audio(audio));
             outputs.extend(self.ledger.mark().map(|id| LineOutput::Mark(format!("m{id}"))));

@@ -8,6 +8,7 @@ mod phone;
 mod properties;
 mod recogniser;
 mod sounds;
+mod taps;
 
 use carrier::{Bench, CARRIER, MARKLESS, PACED, config};
 

@@ -15,6 +15,9 @@ use domain::ports::{store::StoreResult, usage::usage};
 impl EffectHandler {
     pub(super) fn finish(&mut self, ending: Ending) {
         self.timers = Timers::default();
+        if ending != Ending::Nothing {
+            self.followers.tell_end();
+        }
         if let Ending::Outcome(outcome) | Ending::Written(outcome) = &ending {
             self.outcome = Ok(outcome.clone());
         }

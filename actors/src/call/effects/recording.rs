@@ -34,6 +34,7 @@ impl EffectHandler {
             let tokens = self.meter.tokens();
             turn.detail.tokens = tokens.since(std::mem::replace(&mut self.told_tokens, tokens));
         }
+        self.followers.tell_turn(&turn);
         self.record(Fact::Turn(turn));
     }
 

@@ -73,6 +73,8 @@ impl TicketPurpose {
 /// Client that got a ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bearer {
+    /// Account of the call.
+    pub account: AccountId,
     /// Name of its key, or of the key that its session was opened with.
     pub by: String,
     /// Origin of the page with the session's cookie. Only that page may use the ticket.
@@ -87,7 +89,7 @@ struct Unused {
     bearer: Bearer,
 }
 
-/// What WebSockets to live calls share.
+/// Shared state of WebSockets to live calls.
 #[derive(Clone)]
 pub struct LiveAccess {
     tickets: Arc<Mutex<HashMap<AttemptId, Vec<Unused>>>>,
@@ -180,7 +182,11 @@ pub async fn create(
     let text = fields.required_string("for");
     let purpose = TicketPurpose::ALL.into_iter().find(|one| Some(one.as_str()) == text);
     if let (None, Some(text)) = (purpose, text) {
-        fields.problem("for", "not_allowed", format!("`{text:.20}` is not one of listen, operate"));
+        fields.problem(
+            "for",
+            "not_allowed",
+            format!("`{text:.20}` is not one of listen, operate"),
+        );
     }
     fields.end()?;
     require_in_progress(status)?;
@@ -190,6 +196,7 @@ pub async fn create(
     }
     let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
     let bearer = Bearer {
+        account: account.id,
         by: key.name().to_owned(),
         origin: key.session().and(origin).map(str::to_owned),
     };
@@ -253,9 +260,9 @@ impl Parameters for TicketParameters {
     }
 }
 
-/// Uses up the ticket of a request for a WebSocket at this node. Returns an error if the ticket is not valid, or if a page
-/// that may not use it sent the request.
-pub fn admit(
+/// Uses up the ticket of a request for a WebSocket at this node. Returns an error if the ticket is not valid, if a page that
+/// may not use it sent the request, or if the account has switched such WebSockets off meanwhile.
+pub async fn admit(
     state: &RestState,
     (id, purpose): (AttemptId, TicketPurpose),
     TicketParameters(ticket): &TicketParameters,
@@ -263,29 +270,31 @@ pub fn admit(
 ) -> ApiResult<Bearer> {
     let bearer = state.live.redeem(id, purpose, ticket.as_deref().unwrap_or_default());
     let bearer = bearer.ok_or_else(|| ApiError::NotFound(NO_TICKET.into()))?;
-    let Some(origin) = headers.get(header::ORIGIN) else {
-        return match bearer.origin {
-            None => Ok(bearer),
-            Some(own) => Err(foreign(&own)),
-        };
-    };
-    let is = |allowed: &str| origin == allowed;
-    if let Some(own) = &bearer.origin {
-        return if is(own) { Ok(bearer) } else { Err(foreign(own)) };
-    }
-    let public = Url::parse(&state.public_url).map(|url| url.origin().ascii_serialization());
-    let public = public.unwrap_or_default();
-    let entrance = state.site.entrance(uri, headers);
-    let is_own = is(&public) || entrance.is_some_and(|entrance| is(entrance.origin()));
-    match is_own || state.live.origins.iter().any(|allowed| allowed == "*" || is(allowed)) {
-        true => Ok(bearer),
-        false => Err(foreign(&public)),
-    }
+    require_own_page(state, &bearer, (uri, headers))?;
+    require_allowed(state, bearer.account).await?;
+    Ok(bearer)
 }
 
-fn foreign(own: &str) -> ApiError {
-    ApiError::Forbidden(format!(
-        "a page of another origin must not open this WebSocket: the `Origin` must be {own}, or with an API key's ticket one \
-         of RINGBACK_CORS_ORIGINS"
-    ))
+/// Returns a 403 if a page of a foreign origin sent the request.
+fn require_own_page(state: &RestState, bearer: &Bearer, (uri, headers): (&Uri, &HeaderMap)) -> ApiResult<()> {
+    let origin = headers.get(header::ORIGIN);
+    let is = |allowed: &str| origin.is_some_and(|origin| origin == allowed);
+    let public = Url::parse(&state.public_url).map(|url| url.origin().ascii_serialization());
+    let (own, allowed) = match &bearer.origin {
+        Some(own) => (own.clone(), is(own)),
+        None => {
+            let public = public.unwrap_or_default();
+            let entrance = state.site.entrance(uri, headers);
+            let listed = state.live.origins.iter().any(|listed| listed == "*" || is(listed));
+            let is_own = is(&public) || entrance.is_some_and(|entrance| is(entrance.origin()));
+            (public, origin.is_none() || listed || is_own)
+        }
+    };
+    match allowed {
+        true => Ok(()),
+        false => Err(ApiError::Forbidden(format!(
+            "a page of another origin must not open this WebSocket: its `Origin` must be {own}, or with an API key's ticket \
+             one of RINGBACK_CORS_ORIGINS"
+        ))),
+    }
 }
