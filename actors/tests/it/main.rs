@@ -19,6 +19,7 @@ mod journal;
 mod knowledge;
 mod languages;
 mod limits;
+mod live_feed;
 mod machines;
 mod midcall;
 mod nodes;
