@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, oneshot};
 
 use domain::{history::Speaker, ports::store::TurnFact, time::Timestamp};
 
@@ -48,7 +48,7 @@ pub enum LiveEvent {
         /// Time at which it began.
         since: Timestamp,
     },
-    /// Words that are being said. They replace those of the same speaker since the last final ones.
+    /// Words that are being said. They replace those of the same speaker after the last final ones. The agent's are final.
     Words {
         /// Speaker.
         speaker: Speaker,
@@ -100,28 +100,10 @@ impl LiveFeed {
 
 /// A client's place at a live call.
 pub struct Following {
-    /// Present occupation of the call, and the words that the agent says now.
-    pub now: Vec<LiveEvent>,
+    /// Present occupation of the call.
+    pub now: LiveEvent,
     /// Events from now on.
     pub events: broadcast::Receiver<LiveEvent>,
-    /// Audio from now on, for a listener.
-    pub audio: Option<(broadcast::Receiver<LiveAudio>, ListenerPlace)>,
-}
-
-/// Place of a listener. Runs its function when it is dropped.
-pub struct ListenerPlace(Option<Box<dyn FnOnce() + Send>>);
-
-impl ListenerPlace {
-    /// Creates a place.
-    pub fn new(left: impl FnOnce() + Send + 'static) -> Self {
-        Self(Some(Box::new(left)))
-    }
-}
-
-impl Drop for ListenerPlace {
-    fn drop(&mut self) {
-        if let Some(left) = self.0.take() {
-            left();
-        }
-    }
+    /// For a listener: audio from now on. The call records that the listener left when the sender is dropped.
+    pub audio: Option<(broadcast::Receiver<LiveAudio>, oneshot::Sender<()>)>,
 }

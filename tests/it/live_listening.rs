@@ -294,8 +294,10 @@ async fn what_happens_is_streamed_while_it_happens() {
     };
     assert_eq!(events[0].0, "state");
     let states: Vec<Value> = of("state").into_iter().map(|data| data["state"].clone()).collect();
-    let answering = ["listening", "thinking", "speaking", "listening"];
-    assert!(states.windows(4).any(|states| *states == answering), "{states:?}");
+    // A reply that was prepared ahead takes no time to think.
+    let talking: Vec<&Value> = states.iter().filter(|state| **state != "thinking").collect();
+    let answering = ["listening", "speaking", "listening"];
+    assert!(talking.windows(3).any(|states| *states == answering), "{states:?}");
     assert!(
         of("state")
             .iter()

@@ -452,7 +452,7 @@ impl EffectHandler {
             settings: self.with.stream,
             meter: self.meter.clone(),
             likely,
-            feed: self.followers.feed(),
+            feed: self.followers.feed.clone(),
         };
         match Actor::spawn_linked(None, AudioStreamActor, arguments, self.me.get_cell()).await {
             Ok((stream, _)) => self.stream = Some(stream),

@@ -9,6 +9,7 @@ use crate::{
         timers::Timers,
         writer::Write,
     },
+    live_feed::LiveEvent,
 };
 use domain::ports::{store::StoreResult, usage::usage};
 
@@ -16,7 +17,7 @@ impl EffectHandler {
     pub(super) fn finish(&mut self, ending: Ending) {
         self.timers = Timers::default();
         if ending != Ending::Nothing {
-            self.followers.tell_end();
+            self.followers.tell(|| LiveEvent::End);
         }
         if let Ending::Outcome(outcome) | Ending::Written(outcome) = &ending {
             self.outcome = Ok(outcome.clone());

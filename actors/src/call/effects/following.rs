@@ -1,23 +1,24 @@
 //! Tells clients that follow the call what happens.
 
 use serde_json::json;
+use tokio::sync::oneshot;
 
 use super::EffectHandler;
 use crate::{
     audio_stream::StreamMessage,
     call::{CallMessage, CallPhase, state::State},
-    live_feed::{Following, ListenerPlace, LiveEvent, LiveFeed, LiveState},
+    live_feed::{Following, LiveEvent, LiveFeed, LiveState},
 };
-use domain::{history::Speaker, ports::store::TurnFact, time::Timestamp};
+use domain::{history::Speaker, time::Timestamp};
 use media::session::{Say, SpeechId};
 
 /// State of the call as its followers know it.
 pub(super) struct Followers {
     /// None until somebody follows the call.
-    feed: Option<LiveFeed>,
+    pub(super) feed: Option<LiveFeed>,
     now: (LiveState, Timestamp),
-    /// The agent's latest speech, and its text so far.
-    said: Option<(SpeechId, String)>,
+    /// Words of a held speech.
+    held: Option<(SpeechId, String)>,
 }
 
 impl Followers {
@@ -25,12 +26,8 @@ impl Followers {
         Self {
             feed: None,
             now: (LiveState::Ringing, now),
-            said: None,
+            held: None,
         }
-    }
-
-    pub(super) fn feed(&self) -> Option<LiveFeed> {
-        self.feed.clone()
     }
 
     fn state(&self) -> LiveEvent {
@@ -38,95 +35,61 @@ impl Followers {
         LiveEvent::State { state, since }
     }
 
-    fn tell(&self, event: LiveEvent) {
+    /// Sends an event, if anybody has followed the call.
+    pub(super) fn tell(&self, event: impl FnOnce() -> LiveEvent) {
         if let Some(feed) = &self.feed {
-            feed.tell(event);
+            feed.tell(event());
         }
     }
 
-    /// Returns the words of a speech so far.
-    fn words(&self, speech: Option<SpeechId>) -> Option<LiveEvent> {
-        let (said, text) = self.said.as_ref()?;
-        speech.is_none_or(|speech| speech == *said).then(|| LiveEvent::Words {
+    fn tell_words(&self, text: &str) {
+        self.tell(|| LiveEvent::Words {
             speaker: Speaker::Agent,
-            text: text.clone(),
-            is_final: false,
-        })
-    }
-
-    /// Notes a text of the agent. A held one is told once it is released.
-    fn says(&mut self, say: &Say) {
-        match &mut self.said {
-            Some((speech, text)) if *speech == say.speech => {
-                text.push(' ');
-                text.push_str(&say.text);
-            }
-            said => *said = Some((say.speech, say.text.clone())),
-        }
-        if !say.held && !say.text.is_empty() {
-            self.tell_words(say.speech);
-        }
-    }
-
-    /// Tells the words of a speech that plays from now on.
-    fn tell_words(&self, speech: SpeechId) {
-        if let Some(feed) = &self.feed {
-            self.words(Some(speech)).into_iter().for_each(|words| feed.tell(words));
-        }
-    }
-
-    pub(super) fn tell_turn(&mut self, turn: &TurnFact) {
-        if turn.speaker == Speaker::Agent {
-            self.said = None;
-        }
-        if let Some(feed) = &self.feed {
-            feed.tell(LiveEvent::Turn(Box::new(turn.clone())));
-        }
-    }
-
-    pub(super) fn tell_end(&self) {
-        self.tell(LiveEvent::End);
+            text: text.to_owned(),
+            is_final: true,
+        });
     }
 }
 
 impl EffectHandler {
     /// Lets a client follow the call. A `listener` also gets its audio.
     pub(super) fn follow(&mut self, listener: Option<String>) -> Following {
-        let feed = match &self.followers.feed {
-            Some(feed) => feed.clone(),
-            None => {
-                let feed = LiveFeed::default();
-                self.tell_stream(StreamMessage::Feed(feed.clone()));
-                self.followers.feed.insert(feed).clone()
-            }
-        };
+        let is_first = self.followers.feed.is_none();
+        let feed = self.followers.feed.get_or_insert_default().clone();
+        if is_first {
+            self.tell_stream(StreamMessage::Feed(feed.clone()));
+        }
         let audio = listener.map(|by| {
             self.record_event("listener_joined", &json!({ "by": by }));
+            let (place, left) = oneshot::channel();
             let call = self.me.clone();
-            let place = ListenerPlace::new(move || {
-                // The call may be over.
+            self.spawn(async move {
+                // An error means that the listener dropped its place.
+                let _ = left.await;
                 let _ = call.cast(CallMessage::ListenerLeft { by });
             });
             (feed.audio.subscribe(), place)
         });
-        let words = self
-            .followers
-            .words(None)
-            .filter(|_| self.followers.now.0 == LiveState::Speaking);
         Following {
-            now: [self.followers.state()].into_iter().chain(words).collect(),
+            now: self.followers.state(),
             events: feed.events.subscribe(),
             audio,
         }
     }
 
     pub(super) fn say(&mut self, say: Say) {
-        self.followers.says(&say);
+        if say.held {
+            self.followers.held = Some((say.speech, say.text.clone()));
+        } else if !say.text.is_empty() {
+            self.followers.tell_words(&say.text);
+        }
         self.tell_stream(StreamMessage::Say(say));
     }
 
-    pub(super) fn release(&self, speech: SpeechId) {
-        self.followers.tell_words(speech);
+    pub(super) fn release(&mut self, speech: SpeechId) {
+        if let Some((_, text)) = self.followers.held.take().filter(|(held, _)| *held == speech) {
+            self.followers.tell_words(&text);
+        }
         self.tell_stream(StreamMessage::Release(speech));
     }
 
@@ -139,7 +102,7 @@ impl EffectHandler {
         let state = live_state(machine.phase(), machine.runs_tool());
         if state != self.followers.now.0 {
             self.followers.now = (state, self.with.ports.clock.now());
-            self.followers.tell(self.followers.state());
+            self.followers.tell(|| self.followers.state());
         }
     }
 }

@@ -9,13 +9,10 @@ use axum::{
 };
 use domain::{conversation, id::AttemptId, ports::store::Store, scope::Scope};
 use peers::Shown;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
     sync::{
-        broadcast::{
-            Receiver,
-            error::{RecvError, TryRecvError},
-        },
+        broadcast::{Receiver, error::RecvError},
         watch,
     },
     time::{Instant, timeout},
@@ -55,7 +52,7 @@ pub async fn stream(
         stopping: state.stopping.clone(),
         credential,
         checked_at: Instant::now(),
-        now,
+        now: Some(now),
         events,
         sent: 0,
         _slot: slot,
@@ -77,8 +74,8 @@ struct Feed {
     credential: Credential,
     /// Time at which the credential was last known to be valid.
     checked_at: Instant,
-    /// Events that tell how things are at the start.
-    now: Vec<LiveEvent>,
+    /// First event: how things are.
+    now: Option<LiveEvent>,
     events: Receiver<LiveEvent>,
     /// Number of events that were sent.
     sent: u64,
@@ -87,11 +84,8 @@ struct Feed {
 
 impl Source for Feed {
     async fn advance(&mut self, text: &mut String) -> bool {
-        for event in std::mem::take(&mut self.now) {
-            self.show(event, text);
-        }
-        if !text.is_empty() {
-            return true;
+        if let Some(now) = self.now.take() {
+            return self.show(now, text);
         }
         if self.checked_at.elapsed() >= HEARTBEAT {
             if auth::has_lost(&*self.store, &self.credential, Scope::Live).await {
@@ -99,56 +93,38 @@ impl Source for Feed {
             }
             self.checked_at = Instant::now();
         }
-        let mut received = tokio::select! {
+        tokio::select! {
             received = timeout(HEARTBEAT, self.events.recv()) => match received {
-                Ok(received) => received,
-                Err(_) => return true,
+                Ok(Ok(event)) => self.show(event, text),
+                Ok(Err(RecvError::Lagged(count))) => self.push(text, "lost", &json!({ "count": count })),
+                Ok(Err(RecvError::Closed)) => false,
+                Err(_) => true,
             },
             // The client opens the stream again, perhaps at another node.
-            _ = self.stopping.wait_for(|stopping| *stopping) => return false,
-        };
-        loop {
-            match received {
-                Ok(event) => {
-                    let over = event == LiveEvent::End;
-                    self.show(event, text);
-                    if over {
-                        return false;
-                    }
-                }
-                Err(RecvError::Lagged(count)) => self.push(text, "lost", &json!({ "count": count })),
-                Err(RecvError::Closed) => return false,
-            }
-            received = match self.events.try_recv() {
-                Ok(event) => Ok(event),
-                Err(TryRecvError::Lagged(count)) => Err(RecvError::Lagged(count)),
-                Err(TryRecvError::Empty | TryRecvError::Closed) => return true,
-            };
+            _ = self.stopping.wait_for(|stopping| *stopping) => false,
         }
     }
 }
 
 impl Feed {
-    fn show(&mut self, event: LiveEvent, text: &mut String) {
-        match event {
-            LiveEvent::State { state, since } => {
-                self.push(text, "state", &json!({ "state": state, "since": since.to_iso8601() }));
-            }
+    /// Appends an event. Returns whether more may follow.
+    fn show(&mut self, event: LiveEvent, text: &mut String) -> bool {
+        let (name, data) = match event {
+            LiveEvent::State { state, since } => ("state", json!({ "state": state, "since": since.to_iso8601() })),
             LiveEvent::Words {
                 speaker,
-                text: words,
+                text,
                 is_final,
-            } => {
-                let data = json!({ "speaker": speaker, "text": words, "final": is_final });
-                self.push(text, "words", &data);
-            }
-            LiveEvent::Turn(turn) => self.push(text, "turn", &json!(conversation::turn_of(*turn))),
-            LiveEvent::End => self.push(text, "end", &json!({})),
-        }
+            } => ("words", json!({ "speaker": speaker, "text": text, "final": is_final })),
+            LiveEvent::Turn(turn) => ("turn", json!(conversation::turn_of(*turn))),
+            LiveEvent::End => ("end", json!({})),
+        };
+        self.push(text, name, &data) && name != "end"
     }
 
-    fn push(&mut self, text: &mut String, name: &str, data: &serde_json::Value) {
+    fn push(&mut self, text: &mut String, name: &str, data: &Value) -> bool {
         self.sent += 1;
         sse::push(text, name, &self.sent.to_string(), data);
+        true
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use actors::{
     call::CallMessage,
     lines::LinesMessage,
-    live_feed::{Following, ListenerPlace, LiveAudio, LiveEvent, LiveFeed, LiveState},
+    live_feed::{Following, LiveAudio, LiveEvent, LiveFeed, LiveState},
     switchboard::Switchboard,
 };
 use domain::{
@@ -24,7 +24,7 @@ use support::{
     client::{Answer, send},
     fake_actor::answering_at_once,
 };
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, sync::oneshot};
 use tokio_tungstenite::{
     MaybeTlsStream, WebSocketStream, connect_async,
     tungstenite::{self, ClientRequestBuilder, Message, http::Uri},
@@ -141,7 +141,11 @@ async fn call_side(feed: LiveFeed, visits: Arc<Mutex<Visits>>) -> Switchboard {
             let audio = listener.map(|by| {
                 visits.lock().unwrap().joined.push(by);
                 let visits = visits.clone();
-                let place = ListenerPlace::new(move || visits.lock().unwrap().left += 1);
+                let (place, left) = oneshot::channel();
+                tokio::spawn(async move {
+                    assert!(left.await.is_err());
+                    visits.lock().unwrap().left += 1;
+                });
                 (feed.audio.subscribe(), place)
             });
             let now = LiveEvent::State {
@@ -149,7 +153,7 @@ async fn call_side(feed: LiveFeed, visits: Arc<Mutex<Visits>>) -> Switchboard {
                 since: START,
             };
             let _ = reply.send(Some(Following {
-                now: vec![now],
+                now,
                 events: feed.events.subscribe(),
                 audio,
             }));

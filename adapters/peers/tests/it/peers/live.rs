@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use actors::{
     call::CallMessage,
     lines::LinesMessage,
-    live_feed::{Following, ListenerPlace, LiveAudio, LiveEvent, LiveFeed, LiveState},
+    live_feed::{Following, LiveAudio, LiveEvent, LiveFeed, LiveState},
     switchboard::Switchboard,
 };
 use domain::{
@@ -24,7 +24,10 @@ use support::{
     fake_actor::answering_at_once,
     switchboard::FakeNode,
 };
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep, timeout},
+};
 use tokio_tungstenite::{connect_async, tungstenite::Message};
 
 use super::{media::Phone, site::Register};
@@ -35,7 +38,7 @@ struct Nodes {
     first_peers: Peers,
     feed: LiveFeed,
     id: String,
-    _second: Served,
+    _second: (Served, FakeNode),
 }
 
 fn among(register: &Arc<Register>, me: NodeId) -> Peers {
@@ -61,9 +64,9 @@ async fn holding(feed: LiveFeed) -> Switchboard {
                 since: START,
             };
             let _ = reply.send(Some(Following {
-                now: vec![now],
+                now,
                 events: feed.events.subscribe(),
-                audio: listener.map(|_| (feed.audio.subscribe(), ListenerPlace::new(|| ()))),
+                audio: listener.map(|_| (feed.audio.subscribe(), oneshot::channel().0)),
             }));
         }
         _ => {}
@@ -79,11 +82,11 @@ async fn nodes() -> Nodes {
     let first_peers = among(&register, NodeId::new());
     let own = first_peers.clone();
     let first = TestApp::changed(ServerLimits::default(), |state| RestState { peers: own, ..state }).await;
-    let node = NodeId::new();
+    let (node, actors) = (NodeId::new(), FakeNode::default());
     let second = RestState {
         peers: among(&register, node),
         switchboard: holding(feed.clone()).await,
-        ..state(first.store.clone(), &FakeNode::default()).await
+        ..state(first.store.clone(), &actors).await
     };
     let second = serve_router(rest::with_envelope(rest::routes(second)), ServerLimits::default()).await;
     let call = json!({ "agentId": first.agent().await, "phoneNumber": "+15550100010" });
@@ -101,7 +104,7 @@ async fn nodes() -> Nodes {
         first_peers,
         feed,
         id: made.text("/data/conversationId"),
-        _second: second,
+        _second: (second, actors),
     }
 }
 
