@@ -194,11 +194,9 @@ async fn a_listener_hears_both_sides_apart_and_another_one_mixed() {
                 "{kind}: {by:?}"
             );
         }
-        let late = live
-            .world
-            .client
-            .post(&live.path("live-tickets"), json!({ "for": "listen" }));
-        assert_eq!(late.await.expect(409).code(), "invalid_transition");
+        let body = json!({ "for": "listen" });
+        let late = live.world.client.post(&live.path("live-tickets"), body).await;
+        assert_eq!(late.expect(409).code(), "invalid_transition");
     }
 }
 

@@ -229,9 +229,15 @@ async fn run(
                 }
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
             },
-            _ = stopping.wait_for(|stopping| *stopping) => return come_again(),
+            () = stopped(&mut stopping) => return come_again(),
         }
     }
+}
+
+/// Waits until the service stops.
+async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // An error means that the service has ended.
+    let _ = stopping.wait_for(|stopping| *stopping).await;
 }
 
 /// Sends the frames that a piece of audio completes. Returns false if the client is gone.
