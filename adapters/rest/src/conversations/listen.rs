@@ -26,7 +26,7 @@ use tokio::{
 
 use super::{
     live_tickets::{Bearer, TicketParameters, TicketPurpose, admit, elsewhere},
-    watch::follow,
+    watch::{follow, stopped},
 };
 use crate::{
     RestState,
@@ -232,12 +232,6 @@ async fn run(
             () = stopped(&mut stopping) => return come_again(),
         }
     }
-}
-
-/// Waits until the service stops.
-async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // An error means that the service has ended.
-    let _ = stopping.wait_for(|stopping| *stopping).await;
 }
 
 /// Sends the frames that a piece of audio completes. Returns false if the client is gone.

@@ -67,6 +67,12 @@ pub async fn follow(state: &RestState, id: AttemptId, listener: Option<String>) 
     })
 }
 
+/// Waits until the service stops.
+pub async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // An error means that the service has ended.
+    let _ = stopping.wait_for(|stopping| *stopping).await;
+}
+
 /// Feed of one reader.
 struct Feed {
     store: Arc<dyn Store>,
@@ -93,15 +99,16 @@ impl Source for Feed {
             }
             self.checked_at = Instant::now();
         }
-        tokio::select! {
-            received = timeout(HEARTBEAT, self.events.recv()) => match received {
-                Ok(Ok(event)) => self.show(event, text),
-                Ok(Err(RecvError::Lagged(count))) => self.push(text, "lost", &json!({ "count": count })),
-                Ok(Err(RecvError::Closed)) => false,
-                Err(_) => true,
-            },
+        let received = tokio::select! {
+            received = timeout(HEARTBEAT, self.events.recv()) => received,
             // The client opens the stream again, perhaps at another node.
-            _ = self.stopping.wait_for(|stopping| *stopping) => false,
+            () = stopped(&mut self.stopping) => return false,
+        };
+        match received {
+            Ok(Ok(event)) => self.show(event, text),
+            Ok(Err(RecvError::Lagged(count))) => self.push(text, "lost", &json!({ "count": count })),
+            Ok(Err(RecvError::Closed)) => false,
+            Err(_) => true,
         }
     }
 }
