@@ -11,6 +11,7 @@ mod keys;
 mod levels;
 mod listening;
 mod machines;
+mod operator;
 mod recorded;
 mod speaking;
 mod types;
@@ -469,24 +470,14 @@ impl AudioSession {
     }
 
     fn drop_speech(&mut self, how: Drop, now_ms: u64) {
+        if self.speaking.is_live() {
+            self.fade_out();
+        }
         let dropped = self.speaking.drop_speech(how, now_ms, &mut self.outputs);
         self.truncate_recording();
         if let Some(event) = dropped {
             self.agent_said(&event);
             self.events.push_back(event);
-        }
-    }
-
-    /// Updates the expected answer, and the words that may come back as echo, from the agent's last words.
-    fn agent_said(&mut self, event: &SessionEvent) {
-        if let SessionEvent::BargedIn { heard, .. } | SessionEvent::SpeakingEnded { heard, .. } = event
-            && !heard.is_empty()
-        {
-            self.said.clone_from(heard);
-            self.said_ms = self.hearing.now(self.now_ms);
-            let to_the_end = matches!(event, SessionEvent::SpeakingEnded { .. });
-            self.spoke_ms = to_the_end.then_some(self.began_ms..self.said_ms);
-            self.endpointing.agent_said(heard);
         }
     }
 }

@@ -41,6 +41,11 @@ impl Tracks {
         }
         from
     }
+
+    /// Removes the agent's audio from `end` on.
+    pub(super) fn truncate_agent(&mut self, end: u64) {
+        self.all().for_each(|mixer| mixer.truncate_agent(end));
+    }
 }
 
 fn capacity(format: LineFormat) -> usize {
@@ -120,6 +125,6 @@ impl AudioSession {
 
     pub(super) fn truncate_recording(&mut self) {
         let end = self.speaking.recorded_end();
-        self.tracks.all().for_each(|mixer| mixer.truncate_agent(end));
+        self.tracks.truncate_agent(end);
     }
 }

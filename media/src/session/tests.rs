@@ -4,6 +4,7 @@ mod carrier;
 mod echo;
 mod held;
 mod machines;
+mod operator;
 mod phone;
 mod properties;
 mod recogniser;
