@@ -34,6 +34,8 @@ pub enum LiveState {
     Menu,
     /// The call is being transferred.
     Transferring,
+    /// An operator speaks in place of the agent.
+    Operator,
     /// The last words play, or the call has ended.
     Closing,
 }
@@ -56,6 +58,11 @@ pub enum LiveEvent {
         text: String,
         /// Whether they stay.
         is_final: bool,
+    },
+    /// An operator has the call from now on, or no longer.
+    Operator {
+        /// Name of the key or user.
+        by: Option<String>,
     },
     /// A turn is over.
     Turn(Box<TurnFact>),

@@ -112,7 +112,7 @@ const texts = {
     title: 'Anruf', transcript: 'Transkript', withEvents: 'Ereignisse und Werkzeuge', facts: 'Anruf', outcome: 'Ergebnis', agent: 'Agent', version: 'Version {n}', campaign: 'Kampagne', deletedCampaign: 'gelöscht',
     due: 'Fällig', started: 'Begonnen', theirNumber: 'Nummer des Kontakts', carrier: 'Anbieter', transferred: 'Weitergeleitet', ringing: 'noch nicht angenommen', details: 'Einzelheiten',
     nothingYet: 'Noch wurde nichts gesagt.', notDialed: 'Er wurde noch nicht gewählt.', notKept: 'Das Transkript ist nicht mehr gespeichert, oder es wurde nichts gesagt.', notAnswered: 'Der Anruf wurde nicht angenommen.',
-    hearFrom: 'Ab {at} anhören', speakers: { user: 'Kontakt', agent: 'Agent' }, notHeard: 'nicht gehört', noWords: 'Nicht verstandene Worte', interrupted: 'Hier unterbrochen; der Rest wurde nicht gehört.',
+    hearFrom: 'Ab {at} anhören', speakers: { user: 'Kontakt', agent: 'Agent', operator: 'Operator' }, notHeard: 'nicht gehört', noWords: 'Nicht verstandene Worte', interrupted: 'Hier unterbrochen; der Rest wurde nicht gehört.',
     damaged: 'Ein Teil davon wurde nicht verstanden.', answeredAfter: 'Antwort nach {n} ms', latencyHelp: 'Millisekunden vom Ende der Worte des Kontakts an.',
     speculated: 'In einer Pause im Voraus vorbereitet.', filled: 'Begann mit einem Füllwort.', tokens: '{input} Token gelesen, davon {cached} zwischengespeichert, {output} geschrieben',
     steps: { lastWordMs: 'Letztes Wort erkannt', turnEndMs: 'Beitrag zu Ende', askedMs: 'Modell gefragt', firstTokenMs: 'Erstes Token', firstAudioMs: 'Erster Ton', playoutMs: 'Ton abgespielt' },

@@ -112,7 +112,7 @@ export default {
     title: 'Call', transcript: 'Transcript', withEvents: 'Events and tools', facts: 'Call', outcome: 'Outcome', agent: 'Agent', version: 'version {n}', campaign: 'Campaign', deletedCampaign: 'deleted',
     due: 'Due', started: 'Started', theirNumber: 'Their number', carrier: 'Carrier', transferred: 'Transferred', ringing: 'not answered yet', details: 'Details',
     nothingYet: 'Nothing was said yet.', notDialed: 'It has not been dialed yet.', notKept: 'The transcript is not kept any more, or nothing was said.', notAnswered: 'The call was not answered.',
-    hearFrom: 'Hear from {at}', speakers: { user: 'Contact', agent: 'Agent' }, notHeard: 'not heard', noWords: 'Speech that was not understood', interrupted: 'Interrupted here; the rest was not heard.',
+    hearFrom: 'Hear from {at}', speakers: { user: 'Contact', agent: 'Agent', operator: 'Operator' }, notHeard: 'not heard', noWords: 'Speech that was not understood', interrupted: 'Interrupted here; the rest was not heard.',
     damaged: 'Part of this was not understood.', answeredAfter: 'Answered after {n} ms', latencyHelp: 'Milliseconds from the end of the contact’s speech.',
     speculated: 'Prepared ahead in a pause.', filled: 'Began with a filler.', tokens: '{input} tokens read, {cached} of them cached, {output} written',
     steps: { lastWordMs: 'Last word known', turnEndMs: 'Turn over', askedMs: 'Model asked', firstTokenMs: 'First token', firstAudioMs: 'First audio', playoutMs: 'Audio played' },

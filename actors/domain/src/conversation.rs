@@ -126,7 +126,7 @@ fn insert_some(shown: &mut Map<String, Value>, name: &str, value: Option<impl se
     }
 }
 
-/// Returns lines `Agent: …` and `User: …`; none if nothing was said.
+/// Returns lines `Agent: …`, `User: …` and `Operator: …`; none if nothing was said.
 fn transcript(turns: &[TurnFact]) -> Option<String> {
     let lines: Vec<String> = turns
         .iter()
@@ -135,6 +135,7 @@ fn transcript(turns: &[TurnFact]) -> Option<String> {
             let speaker = match turn.speaker {
                 Speaker::Agent => "Agent",
                 Speaker::User => "User",
+                Speaker::Operator => "Operator",
             };
             let words: Vec<&str> = turn.text.split_whitespace().collect();
             format!("{speaker}: {}", words.join(" "))

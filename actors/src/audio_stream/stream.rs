@@ -2,6 +2,7 @@
 
 mod adopting;
 mod feeding;
+mod operator;
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +13,10 @@ use media::{
 use ractor::ActorRef;
 use tokio::time::Instant;
 
-use self::adopting::{Providers, hears};
+use self::{
+    adopting::{Providers, hears},
+    operator::OperatorSide,
+};
 use super::{
     FRAME_DELAYS, StreamArguments, StreamEvent, StreamMessage, StreamSnapshot,
     deadline::Deadline,
@@ -23,11 +27,14 @@ use super::{
     voices::Voices,
 };
 use crate::{live_feed::LiveFeed, supervision::Reports};
-use domain::ports::{
-    media_leg::{Drained, InboundItem, InboundQueue, OutboundItem},
-    recordings::RecordingSink,
-    synthesizer::{SpeechError, SpeechPiece},
-    transcriber::{TranscriptEvent, TranscriptStream},
+use domain::{
+    history::Speaker,
+    ports::{
+        media_leg::{Drained, InboundItem, InboundQueue, OutboundItem},
+        recordings::RecordingSink,
+        synthesizer::{SpeechError, SpeechPiece},
+        transcriber::{TranscriptEvent, TranscriptStream},
+    },
 };
 
 /// Time in milliseconds for which a stream that was told to close may go on playing its remaining audio.
@@ -56,6 +63,7 @@ pub(super) struct Stream {
     synthesis: Option<Synthesis>,
     transcript: Option<Box<dyn TranscriptStream>>,
     heard: Arc<TranscriptQueue>,
+    operator: Option<OperatorSide>,
     recording: Option<Box<dyn RecordingSink>>,
     feed: Option<LiveFeed>,
     deadline: Deadline,
@@ -102,9 +110,11 @@ impl Stream {
         let providers = Providers {
             transcriber: ports.transcriber.clone(),
             line_rate,
+            encoding: leg.format.encoding,
             meter: meter.clone(),
             settings,
             hears: hears(&agent, recogniser),
+            agent: agent.clone(),
         };
         let waker = me.clone();
         leg.inbound.set_waker(Box::new(move || {
@@ -127,6 +137,7 @@ impl Stream {
             synthesis: None,
             transcript: Some(transcript),
             heard,
+            operator: None,
             recording,
             feed,
             deadline: Deadline::new(started, me.clone()),
@@ -174,6 +185,9 @@ impl Stream {
             }
             StreamMessage::Press(keys) => self.session.press(&keys, now_ms),
             StreamMessage::Adopt(agent) => self.adopt(&agent),
+            StreamMessage::OperatorJoins(leg) => self.operator_joins(leg, now_ms),
+            StreamMessage::OperatorLeaves => self.operator_leaves(now_ms),
+            StreamMessage::OperatorWaits => self.operator_waits(now_ms),
             StreamMessage::StopSpeaking => self.session.stop_speaking(now_ms),
             StreamMessage::AllowBargeIn(allowed) => self.session.allow_barge_in(allowed, now_ms),
             StreamMessage::Close => self.closing_ms = self.closing_ms.or(Some(now_ms)),
@@ -185,6 +199,7 @@ impl Stream {
                     self.transcribed(event, now_ms);
                     self.perform();
                 }
+                self.operator_transcribed(now_ms);
             }
             StreamMessage::Deadline { generation } => {
                 if self.deadline.fired(generation) {
@@ -248,6 +263,9 @@ impl Stream {
 
     fn receive(&mut self, now_ms: u64) {
         if !self.audio.is_empty() {
+            if let Some(operator) = &self.operator {
+                self.operator_hears(operator, &self.audio);
+            }
             self.session.receive(&self.audio, now_ms);
             self.audio.clear();
         }
@@ -273,20 +291,16 @@ impl Stream {
 
     fn transcribed(&mut self, event: TranscriptEvent, now_ms: u64) {
         match event {
-            TranscriptEvent::Interim { text } => {
-                self.session.interim(&text, now_ms);
-                self.feed_words(text, false);
-            }
-            TranscriptEvent::Final { text, damaged } => {
-                self.session.settled(&text, damaged, now_ms);
-                self.feed_words(text, true);
-            }
-            TranscriptEvent::TurnEnded => self.session.told(Told::Ended, now_ms),
-            TranscriptEvent::TurnPaused => self.session.told(Told::Paused, now_ms),
-            TranscriptEvent::TurnResumed => self.session.told(Told::Resumed, now_ms),
             TranscriptEvent::Failed(error) => {
                 if self.transcript.take().is_some() {
                     self.report(StreamEvent::DeafnessBegan(error));
+                }
+            }
+            event => {
+                let words = words_of(&event);
+                take_words(&mut self.session, event, now_ms);
+                if let Some((text, is_final)) = words {
+                    self.feed_words(Speaker::User, text, is_final);
                 }
             }
         }
@@ -298,7 +312,8 @@ impl Stream {
             return;
         }
         let now_ms = self.now_ms();
-        self.listen();
+        feed(&mut self.session, &mut self.transcript);
+        let operator = self.attend_operator(now_ms);
         self.report_events();
         self.synthesize();
         while let Some(output) = self.session.poll_output() {
@@ -326,24 +341,9 @@ impl Stream {
             self.session.next_deadline(),
             self.outbox.retry_at_ms(now_ms),
             self.close_by_ms(),
+            operator,
         ];
         self.deadline.arm(wanted.into_iter().flatten().min());
-    }
-
-    fn listen(&mut self) {
-        let samples = self.session.recogniser_samples();
-        let Some(transcript) = &mut self.transcript else {
-            samples.clear();
-            return;
-        };
-        if !samples.is_empty() {
-            transcript.push(samples);
-        }
-        samples.clear();
-        if self.session.voice_began() {
-            transcript.speech_started();
-        }
-        self.session.recogniser(transcript.capabilities());
     }
 
     fn report_events(&mut self) {
@@ -415,6 +415,7 @@ impl Stream {
     /// Ends the stream: reports what was said and heard so far.
     fn wind_up(&mut self) {
         self.over = true;
+        self.end_operator(self.now_ms());
         self.session.close(self.now_ms());
         self.report_events();
     }
@@ -426,6 +427,44 @@ impl Stream {
 
     fn now_ms(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Passes a session's samples on to its recogniser.
+fn feed(session: &mut AudioSession, transcript: &mut Option<Box<dyn TranscriptStream>>) {
+    let samples = session.recogniser_samples();
+    let Some(transcript) = transcript else {
+        samples.clear();
+        return;
+    };
+    if !samples.is_empty() {
+        transcript.push(samples);
+    }
+    samples.clear();
+    if session.voice_began() {
+        transcript.speech_started();
+    }
+    session.recogniser(transcript.capabilities());
+}
+
+/// Returns the words of a recogniser's event, and whether they stay.
+fn words_of(event: &TranscriptEvent) -> Option<(String, bool)> {
+    match event {
+        TranscriptEvent::Interim { text } => Some((text.clone(), false)),
+        TranscriptEvent::Final { text, .. } => Some((text.clone(), true)),
+        _ => None,
+    }
+}
+
+/// Passes a recogniser's event on to its session, unless the recogniser failed.
+fn take_words(session: &mut AudioSession, event: TranscriptEvent, now_ms: u64) {
+    match event {
+        TranscriptEvent::Interim { text } => session.interim(&text, now_ms),
+        TranscriptEvent::Final { text, damaged } => session.settled(&text, damaged, now_ms),
+        TranscriptEvent::TurnEnded => session.told(Told::Ended, now_ms),
+        TranscriptEvent::TurnPaused => session.told(Told::Paused, now_ms),
+        TranscriptEvent::TurnResumed => session.told(Told::Resumed, now_ms),
+        TranscriptEvent::Failed(_) => {}
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     attempt::CallPlan,
     call::{
         CallActor, CallArguments, CallCommand, CallMessage, CallReport, CommandAnswer, Event, LegRefusal, NoOutcome,
-        Obstacle,
+        Obstacle, OperateRefusal, OperatorLine,
     },
     supervision::{Reports, undelivered},
 };
@@ -119,6 +119,23 @@ impl LinesState {
         };
         if let Some(CallMessage::Follow { reply, .. }) = lost {
             let _ = reply.send(None);
+        }
+    }
+
+    /// Passes an operator's request on to a call.
+    pub(super) fn operate(
+        &self,
+        attempt: AttemptId,
+        by: String,
+        reply: RpcReplyPort<Result<OperatorLine, OperateRefusal>>,
+    ) {
+        let message = CallMessage::Operate { by, reply };
+        let lost = match self.calls.get(&attempt) {
+            Some(call) => call.cast(message).err().and_then(undelivered),
+            None => Some(message),
+        };
+        if let Some(CallMessage::Operate { reply, .. }) = lost {
+            let _ = reply.send(Err(OperateRefusal::NotHere));
         }
     }
 

@@ -23,6 +23,7 @@ mod live_feed;
 mod machines;
 mod midcall;
 mod nodes;
+mod operators;
 mod orphaned;
 mod outages;
 mod outside_tools;

@@ -21,11 +21,11 @@ impl Stream {
         }
     }
 
-    /// Passes the user's words on.
-    pub(super) fn feed_words(&self, text: String, is_final: bool) {
+    /// Passes the words of the user or an operator on.
+    pub(super) fn feed_words(&self, speaker: Speaker, text: String, is_final: bool) {
         if let Some(feed) = self.feed.as_ref().filter(|_| !text.is_empty()) {
             feed.tell(LiveEvent::Words {
-                speaker: Speaker::User,
+                speaker,
                 text,
                 is_final,
             });

@@ -17,6 +17,8 @@ pub(super) struct Followers {
     /// None until somebody follows the call.
     pub(super) feed: Option<LiveFeed>,
     now: (LiveState, Timestamp),
+    /// Name of the operator who has the call.
+    operator: Option<String>,
     /// Words of a held speech.
     held: Option<(SpeechId, String)>,
 }
@@ -26,6 +28,7 @@ impl Followers {
         Self {
             feed: None,
             now: (LiveState::Ringing, now),
+            operator: None,
             held: None,
         }
     }
@@ -104,6 +107,11 @@ impl EffectHandler {
             self.followers.now = (state, self.with.ports.clock.now());
             self.followers.tell(|| self.followers.state());
         }
+        let by = machine.operator().map(str::to_owned);
+        if by != self.followers.operator {
+            self.followers.operator.clone_from(&by);
+            self.followers.tell(|| LiveEvent::Operator { by });
+        }
     }
 }
 
@@ -116,6 +124,7 @@ fn live_state(phase: CallPhase, runs_tool: bool) -> LiveState {
         CallPhase::Thinking => LiveState::Thinking,
         CallPhase::Voicemail => LiveState::Menu,
         CallPhase::Transferring => LiveState::Transferring,
+        CallPhase::Operator => LiveState::Operator,
         CallPhase::Closing | CallPhase::Ended => LiveState::Closing,
     }
 }

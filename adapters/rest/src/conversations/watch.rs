@@ -123,6 +123,7 @@ impl Feed {
                 text,
                 is_final,
             } => ("words", json!({ "speaker": speaker, "text": text, "final": is_final })),
+            LiveEvent::Operator { by } => ("operator", json!({ "by": by })),
             LiveEvent::Turn(turn) => ("turn", json!(conversation::turn_of(*turn))),
             LiveEvent::End => ("end", json!({})),
         };
