@@ -136,7 +136,7 @@ const texts = {
       tool_answered: 'Werkzeug {name} antwortete', call_back: 'Rückruf versprochen', opted_out: 'Wünscht keine weiteren Anrufe', transfer: 'Weiterleitung beginnt ({kind})', transfer_taken: 'Anbieter übernahm die Weiterleitung',
       transfer_unanswered: 'Die Antwort des Anbieters auf die Weiterleitung ging verloren', transferred: 'Weitergeleitet', transfer_failed: 'Weiterleitung fehlgeschlagen; der Agent macht weiter',
       agent_transfer: 'Weiterleitung an einen anderen Agenten', agent_changed: '{agentName} macht weiter', agent_transfer_failed: 'Der andere Agent ist nicht verfügbar', language: 'Sprache: {language}',
-      say: '{by} ließ den Agenten sagen: {text}', transfer_wanted: '{by} leitete an {to} weiter ({kind})', digits: '{by} drückte {digits}', instructions: '{by} notierte: {text}', listener_joined: '{by} hörte mit', listener_left: '{by} hörte auf mitzuhören',
+      say: '{by} ließ den Agenten sagen: {text}', transfer_wanted: '{by} leitete an {to} weiter ({kind})', digits: '{by} drückte {digits}', instructions: '{by} notierte: {text}', listener_joined: '{by} hörte mit', listener_left: '{by} hörte auf mitzuhören', operator_joined: '{by} übernahm', operator_left: '{by} ging ({reason})',
       reply_broke_off: 'Das Modell brach ab', recogniser_lost: 'Die Spracherkennung fiel aus', media_lost: 'Die Leitung brach ab', media_back: 'Die Leitung ist wieder da', stream_crashed: 'Der Audioteil stürzte ab',
       taken_over: 'Ein anderer Knoten übernahm', facts_lost: 'Teile dieser Aufzeichnung fehlen', ended: 'Beendet',
     },

@@ -136,7 +136,7 @@ export default {
       tool_answered: 'Tool {name} answered', call_back: 'Call back promised', opted_out: 'Wishes no further calls', transfer: 'Transfer begins ({kind})', transfer_taken: 'Carrier took the transfer',
       transfer_unanswered: 'The carrier’s answer to the transfer was lost', transferred: 'Transferred', transfer_failed: 'Transfer failed; the agent goes on',
       agent_transfer: 'Transfer to another agent', agent_changed: '{agentName} goes on', agent_transfer_failed: 'The other agent cannot be had', language: 'Language: {language}',
-      say: '{by} had the agent say: {text}', transfer_wanted: '{by} transferred to {to} ({kind})', digits: '{by} pressed {digits}', instructions: '{by} noted: {text}', listener_joined: '{by} listened in', listener_left: '{by} stopped listening',
+      say: '{by} had the agent say: {text}', transfer_wanted: '{by} transferred to {to} ({kind})', digits: '{by} pressed {digits}', instructions: '{by} noted: {text}', listener_joined: '{by} listened in', listener_left: '{by} stopped listening', operator_joined: '{by} took over', operator_left: '{by} left ({reason})',
       reply_broke_off: 'The model broke off', recogniser_lost: 'Speech recognition failed', media_lost: 'The line broke', media_back: 'The line is back', stream_crashed: 'The audio part crashed',
       taken_over: 'Another node took over', facts_lost: 'Parts of this record are lost', ended: 'Ended',
     },

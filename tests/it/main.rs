@@ -36,6 +36,7 @@ mod latency;
 mod layout;
 mod live_control;
 mod live_listening;
+mod live_operating;
 mod machines_end_to_end;
 mod openapi;
 mod opt_out;

@@ -297,7 +297,7 @@ impl Stream {
                 }
             }
             event => {
-                let words = words_of(&event);
+                let words = self.feed.as_ref().and_then(|_| words_of(&event));
                 take_words(&mut self.session, event, now_ms);
                 if let Some((text, is_final)) = words {
                     self.feed_words(Speaker::User, text, is_final);

@@ -153,10 +153,7 @@ impl Actor for LinesActor {
             } => state.command(attempt, command, reply),
             LinesMessage::Follow { attempt, message } => state.follow(attempt, message),
             LinesMessage::Operate { attempt, by, reply } => state.operate(attempt, by, reply),
-            LinesMessage::InspectCall { attempt, reply } => {
-                let call = state.calls.get(&attempt);
-                let _ = call.map(|call| call.cast(CallMessage::Inspect(reply)));
-            }
+            LinesMessage::InspectCall { attempt, reply } => state.inspect_call(attempt, reply),
             LinesMessage::Holds { attempt, reply } => {
                 let _ = reply.send(state.pool.dialer_of(attempt).is_some());
             }

@@ -10,8 +10,8 @@ use super::{Dialer, HeldClaims, LinesMessage, LinesNotice, LinesState, LostCall,
 use crate::{
     attempt::CallPlan,
     call::{
-        CallActor, CallArguments, CallCommand, CallMessage, CallReport, CommandAnswer, Event, LegRefusal, NoOutcome,
-        Obstacle, OperateRefusal, OperatorLine,
+        CallActor, CallArguments, CallCommand, CallMessage, CallReport, CallSnapshot, CommandAnswer, Event, LegRefusal,
+        NoOutcome, Obstacle, OperateRefusal, OperatorLine,
     },
     supervision::{Reports, undelivered},
 };
@@ -137,6 +137,12 @@ impl LinesState {
         if let Some(CallMessage::Operate { reply, .. }) = lost {
             let _ = reply.send(Err(OperateRefusal::NotHere));
         }
+    }
+
+    /// Passes a question about a call on to it. If it is not here, nobody answers.
+    pub(super) fn inspect_call(&self, attempt: AttemptId, reply: RpcReplyPort<CallSnapshot>) {
+        let call = self.calls.get(&attempt);
+        let _ = call.map(|call| call.cast(CallMessage::Inspect(reply)));
     }
 
     /// Handles a call's report.

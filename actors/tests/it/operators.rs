@@ -148,6 +148,11 @@ async fn an_operators_words_reach_the_phone_and_the_record_and_the_users_reach_t
         hears,
     };
     phone.stream.cast(StreamMessage::OperatorJoins(leg)).unwrap();
+    // A microphone is open before somebody speaks.
+    for _ in 0..10 {
+        audio.push(&[0; 160]);
+        wait(20).await;
+    }
     speaks(&audio, "Hello, this is Ada of the team.").await;
     phone.user_says("Good to hear you.");
     let mut samples = 0;

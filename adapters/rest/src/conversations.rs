@@ -7,7 +7,10 @@ pub mod export;
 pub mod filters;
 pub mod listen;
 pub mod live;
+mod live_socket;
 pub mod live_tickets;
+pub mod operate;
+mod operator_audio;
 pub mod peaks;
 pub mod recording;
 pub mod turns;
@@ -73,7 +76,12 @@ pub fn routes_at_the_holder() -> Router<RestState> {
 
 /// Builds the routes of WebSockets to live calls, which need a ticket and no key.
 pub fn sockets() -> Router<RestState> {
-    Router::new().route("/public/v1/conversations/{conversationId}/listen", get(listen::listen))
+    Router::new()
+        .route("/public/v1/conversations/{conversationId}/listen", get(listen::listen))
+        .route(
+            "/public/v1/conversations/{conversationId}/operate",
+            get(operate::operate),
+        )
 }
 
 /// Passes a request on to the node that holds its call.

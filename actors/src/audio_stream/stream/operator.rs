@@ -117,6 +117,7 @@ impl Stream {
             None => self.report(StreamEvent::OperatorSilent),
             Some(operator) if operator.leaves_by_ms.is_some() => {}
             Some(operator) => {
+                feed(&mut operator.session, &mut operator.transcript);
                 let in_turn = operator.session.is_in_turn();
                 match operator.transcript.as_mut().filter(|_| in_turn) {
                     Some(transcript) => {

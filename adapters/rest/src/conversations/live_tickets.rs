@@ -27,7 +27,10 @@ use tokio::{
 use url::Url;
 use utoipa::ToSchema;
 
-use super::live::{require_in_progress, status};
+use super::{
+    live::{require_in_progress, status},
+    operate::require_free,
+};
 use crate::{
     RestState,
     auth::{Caller, CallerKey},
@@ -193,6 +196,9 @@ pub async fn create(
     require_allowed(&state, account.id).await?;
     if let Some(elsewhere) = elsewhere(&state, id, Shown::Vouched).await? {
         return Ok(elsewhere.into_response());
+    }
+    if purpose == Some(TicketPurpose::Operate) {
+        require_free(&state, id).await?;
     }
     let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
     let bearer = Bearer {

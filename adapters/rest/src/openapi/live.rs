@@ -143,10 +143,41 @@ fn following() -> Vec<Operation> {
     ]
 }
 
+/// Returns the operation of operators.
+fn operating() -> Operation {
+    Operation::get(
+        "/public/v1/conversations/{conversationId}/operate",
+        "operateCall",
+        "Take a live call over",
+    )
+    .ours()
+    .keyless()
+    .note("Opens a WebSocket. The ticket takes the place of a key.")
+    .query("ticket", "Ticket for `operate`", json!({ "type": "string" }))
+    .raw(
+        "101",
+        "application/json",
+        "The WebSocket is open",
+        json!({ "type": "string" }),
+        Value::Null,
+    )
+    .fails(
+        403,
+        "forbidden",
+        "a page of another origin must not open this WebSocket",
+    )
+    .missing("ticket")
+    .conflict(
+        "conflict",
+        "`ada@example.com` has the call; wait until it is given back",
+    )
+}
+
 /// Returns the operations.
 pub fn operations() -> Vec<Operation> {
     let mut operations = commands();
     operations.extend(following());
+    operations.push(operating());
     operations
 }
 

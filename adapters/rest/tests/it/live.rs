@@ -6,7 +6,7 @@ use std::{
 };
 
 use actors::{
-    call::CallMessage,
+    call::{CallMessage, CallPhase, CallSnapshot, OperateRefusal},
     lines::LinesMessage,
     live_feed::{Following, LiveAudio, LiveEvent, LiveFeed, LiveState},
     switchboard::Switchboard,
@@ -36,11 +36,13 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 const FRIEND: &str = "https://app.example.com";
 const START_MESSAGE: &str = r#"{"event":"start","format":"pcm_8000","channels":"apart"}"#;
 
-/// Names of the listeners that joined and left.
+/// Names of the listeners that joined and left, and of the operator.
 #[derive(Default)]
 struct Visits {
     joined: Vec<String>,
     left: usize,
+    /// The operator who has the call.
+    operator: Option<String>,
 }
 
 /// A service with one live call.
@@ -158,6 +160,15 @@ async fn call_side(feed: LiveFeed, visits: Arc<Mutex<Visits>>) -> Switchboard {
                 audio,
             }));
         }
+        LinesMessage::InspectCall { reply, .. } => {
+            let operator = visits.lock().unwrap().operator.clone();
+            let _ = reply.send(CallSnapshot {
+                phase: CallPhase::Listening,
+                turns: 0,
+                operator,
+            });
+        }
+        LinesMessage::Operate { reply, .. } => drop(reply.send(Err(OperateRefusal::Taken("bob".into())))),
         _ => {}
     });
     Switchboard {
@@ -435,4 +446,40 @@ async fn a_follower_whose_key_is_gone_is_cut_off() {
     let request = scene.app.client.bare("GET", &scene.path("live"));
     let refused = send(request.header("x-api-key", made.text("/data/apiKey"))).await;
     assert_eq!(refused.expect(403).code(), "forbidden");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_operator_is_told_who_has_the_call_however_late() {
+    let scene = Scene::start().await;
+    let base = scene.app.client.base.replacen("http", "ws", 1);
+    let address = |ticket: &Answer| {
+        let ticket = ticket.text("/data/ticket");
+        format!("{base}{}?ticket={ticket}", scene.path("operate"))
+    };
+    let ticket = scene.ask("operate").await.expect(201);
+    // Another one is faster by a moment.
+    let (mut socket, _) = connect_async(address(&ticket)).await.unwrap();
+    let start = json!({ "event": "start", "format": "pcm_8000" }).to_string();
+    socket.send(Message::Text(start.into())).await.unwrap();
+    match socket.next().await {
+        Some(Ok(Message::Close(Some(close)))) => {
+            assert_eq!(u16::from(close.code), 1_008);
+            assert!(close.reason.contains("`bob` has the call"), "{}", close.reason);
+        }
+        other => panic!("{other:?}"),
+    }
+    let ticket = scene.ask("operate").await.expect(201);
+    scene.visits.lock().unwrap().operator = Some("bob".into());
+    match connect_async(address(&ticket)).await {
+        Err(tungstenite::Error::Http(answer)) => assert_eq!(answer.status().as_u16(), 409),
+        other => panic!("{:?}", other.map(|_| ())),
+    }
+    let refused = scene.ask("operate").await.expect(409);
+    assert_eq!(refused.code(), "conflict");
+    assert!(
+        refused.text("/error/message").contains("`bob` has the call"),
+        "{}",
+        refused.body
+    );
+    scene.ask("listen").await.expect(201);
 }
