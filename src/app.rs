@@ -200,7 +200,11 @@ impl App {
         let told = Instant::now();
         let left = || grace.saturating_sub(told.elapsed());
         // Sockets of calls that other nodes hold also pass through this node.
-        tokio::join!(self.node.drain(grace, self.leaves_within), self.peers.drain(grace));
+        tokio::join!(
+            self.node.drain(grace, self.leaves_within),
+            self.peers.drain(grace),
+            self.peers.let_followers_go(grace.min(self.leaves_within)),
+        );
         // Each of these may have arrived since the step before: an inbound call, a live call of a node that
         // has died meanwhile, and a socket that is passed on.
         self.node.take_no_more(left()).await;
@@ -304,6 +308,7 @@ fn router(
         upload_limit: rest::upload_limit(),
         event_stream_limit: rest::event_stream_limit(connections(config)),
         account_events: rest::AccountEvents::new(connections(config)),
+        live: rest::LiveAccess::new(config.max_listeners, &config.cors_origins),
         stopping,
         documents: Arc::new(documents(&address_policy)?),
         knowledge: parts.knowledge.clone(),

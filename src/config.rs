@@ -93,6 +93,10 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_MAX_CALLS", default_value_t = 100, value_parser = whole(1..=100_000_u32))]
     pub max_calls: u32,
 
+    /// Maximum number of clients that listen to calls of this node at once
+    #[arg(long, env = "RINGBACK_MAX_LISTENERS", default_value_t = 200, value_parser = whole(0..=10_000_usize))]
+    pub max_listeners: usize,
+
     /// Dials per second; 0 means no limit [default: the rate that RINGBACK_CARRIER grants every account: 1
     /// with twilio and signalwire, 3 with vonage, else 10]
     #[arg(long, env = "RINGBACK_CALLS_PER_SECOND", value_parser = parse_rate)]

@@ -261,6 +261,7 @@ fn count_turn(speaker: Speaker) {
     let speaker = match speaker {
         Speaker::Agent => "agent",
         Speaker::User => "user",
+        Speaker::Operator => "operator",
     };
     metrics::counter!("ringback_turns_total", "speaker" => speaker).increment(1);
 }

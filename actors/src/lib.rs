@@ -11,6 +11,7 @@ pub mod campaigns;
 pub mod dial_gate;
 pub mod journal;
 pub mod lines;
+pub mod live_feed;
 pub mod node;
 pub mod single_calls;
 pub mod supervision;

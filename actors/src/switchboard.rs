@@ -9,10 +9,14 @@ use tokio::sync::watch;
 pub use snapshot::*;
 
 use crate::{
-    call::{CallCommand, CallMessage, CommandAnswer, GoesOn, LegRefusal, LegReply},
+    call::{
+        CallCommand, CallMessage, CallSnapshot, CommandAnswer, GoesOn, LegRefusal, LegReply, OperateRefusal,
+        OperatorLine,
+    },
     campaign::{CampaignCommand, CommandError},
     campaigns::CampaignsMessage,
     lines::{Asking, LinesMessage, LinesSnapshot, NotGoingOn, WantedAgent},
+    live_feed::Following,
     single_calls::{PlaceError, SingleCallsMessage},
     supervision::Sibling,
 };
@@ -94,6 +98,29 @@ impl Switchboard {
             command,
             reply,
         };
+        self.lines.ask(message, INSPECTION).await
+    }
+
+    /// Lets a client follow a live call of this node. A `listener` also gets its audio, and its name is recorded. The caller
+    /// must have checked that the call belongs to the account. Returns `None` if the call is not here.
+    pub async fn follow_call(&self, attempt: AttemptId, listener: Option<String>) -> Option<Following> {
+        let message = |reply| LinesMessage::Follow {
+            attempt,
+            message: CallMessage::Follow { listener, reply },
+        };
+        self.lines.ask(message, INSPECTION).await.flatten()
+    }
+
+    /// Gives a live call of this node to an operator, who speaks in place of the agent. The caller must have checked
+    /// that it belongs to the account.
+    pub async fn operate_call(&self, attempt: AttemptId, by: String) -> Option<Result<OperatorLine, OperateRefusal>> {
+        let message = |reply| LinesMessage::Operate { attempt, by, reply };
+        self.lines.ask(message, INSPECTION).await
+    }
+
+    /// Returns a snapshot of a live call of this node. `None` if it does not live here.
+    pub async fn inspect_call(&self, attempt: AttemptId) -> Option<CallSnapshot> {
+        let message = |reply| LinesMessage::InspectCall { attempt, reply };
         self.lines.ask(message, INSPECTION).await
     }
 

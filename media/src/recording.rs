@@ -30,6 +30,20 @@ impl StereoMixer {
         }
     }
 
+    /// Creates one at another position.
+    pub fn starting_at(capacity: usize, position: u64) -> Self {
+        Self {
+            taken: position,
+            ..Self::new(capacity)
+        }
+    }
+
+    /// Returns the agent's samples from a position on.
+    pub fn agent_from(&self, position: u64) -> Vec<i16> {
+        let before = usize::try_from(position.saturating_sub(self.taken)).unwrap_or(usize::MAX);
+        self.agent.iter().skip(before).copied().collect()
+    }
+
     /// Returns the position of the user's next sample.
     pub fn user_position(&self) -> u64 {
         self.taken + self.user.len() as u64

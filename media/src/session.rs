@@ -11,6 +11,7 @@ mod keys;
 mod levels;
 mod listening;
 mod machines;
+mod operator;
 mod recorded;
 mod speaking;
 mod types;
@@ -19,13 +20,13 @@ use std::{collections::VecDeque, ops::Range};
 
 use echo::EchoGuard;
 use hearing::{HeardBlock, Hearing};
+use recorded::Tracks;
 use speaking::{Drop, Speaking};
 pub use types::{Cue, LineOutput, Manner, Say, SessionConfig, SessionError, SessionEvent, SpeechId, SynthesisJob};
 
 use crate::{
     amd,
     playout::WordEnd,
-    recording::StereoMixer,
     turn::{
         barge_in::{self, BargeIn, Observation},
         endpointing::{self, Endpointing, Utterance},
@@ -76,7 +77,7 @@ pub struct AudioSession {
     spoke_ms: Option<Range<u64>>,
     events: VecDeque<SessionEvent>,
     outputs: VecDeque<LineOutput>,
-    mixer: Option<StereoMixer>,
+    tracks: Tracks,
     /// Detector of who answered. `None` for inbound calls.
     who_answered: Option<amd::Detector>,
     now_ms: u64,
@@ -112,9 +113,7 @@ impl AudioSession {
             spoke_ms: None,
             events: VecDeque::new(),
             outputs: VecDeque::new(),
-            mixer: config
-                .record
-                .then(|| StereoMixer::new(config.format.sample_rate as usize * RECORDING_SECONDS)),
+            tracks: Tracks::of(config),
             who_answered: None,
             now_ms: 0,
         })
@@ -124,7 +123,7 @@ impl AudioSession {
     pub fn receive(&mut self, audio: &[u8], now_ms: u64) {
         let now_ms = self.advance(now_ms);
         let mut blocks = std::mem::take(&mut self.blocks);
-        self.hearing.receive(audio, now_ms, &mut blocks, self.mixer.as_mut());
+        self.hearing.receive(audio, now_ms, &mut blocks, &mut self.tracks);
         for block in blocks.drain(..) {
             self.hear(block);
         }
@@ -443,11 +442,8 @@ impl AudioSession {
     fn play(&mut self) {
         let position = self.hearing.position(self.now_ms);
         let before = self.speaking.is_audible();
-        self.speaking.pump(
-            self.now_ms,
-            &mut self.outputs,
-            self.mixer.as_mut().map(|mixer| (mixer, position)),
-        );
+        self.speaking
+            .pump(self.now_ms, &mut self.outputs, (&mut self.tracks, position));
         if !before && self.speaking.is_audible() {
             self.barge_in = BargeIn::new(self.hearing.now(self.now_ms));
             self.began_ms = self.hearing.now(self.now_ms);
@@ -474,24 +470,14 @@ impl AudioSession {
     }
 
     fn drop_speech(&mut self, how: Drop, now_ms: u64) {
+        if self.speaking.is_live() {
+            self.fade_out();
+        }
         let dropped = self.speaking.drop_speech(how, now_ms, &mut self.outputs);
         self.truncate_recording();
         if let Some(event) = dropped {
             self.agent_said(&event);
             self.events.push_back(event);
-        }
-    }
-
-    /// Updates the expected answer, and the words that may come back as echo, from the agent's last words.
-    fn agent_said(&mut self, event: &SessionEvent) {
-        if let SessionEvent::BargedIn { heard, .. } | SessionEvent::SpeakingEnded { heard, .. } = event
-            && !heard.is_empty()
-        {
-            self.said.clone_from(heard);
-            self.said_ms = self.hearing.now(self.now_ms);
-            let to_the_end = matches!(event, SessionEvent::SpeakingEnded { .. });
-            self.spoke_ms = to_the_end.then_some(self.began_ms..self.said_ms);
-            self.endpointing.agent_said(heard);
         }
     }
 }

@@ -115,6 +115,7 @@ impl LiveView {
         let speaker = match turn.speaker {
             Speaker::Agent => "Agent",
             Speaker::User => "User ",
+            Speaker::Operator => "Operator",
         };
         let cut = if turn.interrupted { " —(interrupted)" } else { "" };
         self.line(&format!("  {number}  {speaker}  {}{cut}", turn.text));

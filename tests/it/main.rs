@@ -35,6 +35,8 @@ mod knowledge_vectors;
 mod latency;
 mod layout;
 mod live_control;
+mod live_listening;
+mod live_operating;
 mod machines_end_to_end;
 mod openapi;
 mod opt_out;

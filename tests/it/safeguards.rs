@@ -45,6 +45,7 @@ async fn rules_are_off_and_are_changed_by_merge_patch() {
         "callsPerNumber": { "mode": "off" },
         "allowedPrefixes": { "mode": "off", "prefixes": [] },
         "dailyCalls": { "mode": "off", "timezone": "UTC" },
+        "liveListening": true,
     });
     assert_eq!(*app.client.get(SAFEGUARDS).await.expect(200).data(), off);
     // Without hours, the rule uses the usual ones when it is switched on.

@@ -17,7 +17,7 @@ use crate::{
 use chrono_tz::Tz;
 use serde_json::{Map, Value, json};
 
-pub use record::{CallEvent, EventType, Turn, TurnLatency, event, latencies, turns};
+pub use record::{CallEvent, EventType, Turn, TurnLatency, event, latencies, turn_of, turns};
 pub use view::*;
 
 /// Returns the list item of a conversation.
@@ -128,7 +128,7 @@ fn insert_some(shown: &mut Map<String, Value>, name: &str, value: Option<impl se
     }
 }
 
-/// Returns lines `Agent: …` and `User: …`; none if nothing was said.
+/// Returns lines `Agent: …`, `User: …` and `Operator: …`; none if nothing was said.
 fn transcript(turns: &[TurnFact]) -> Option<String> {
     let lines: Vec<String> = turns
         .iter()
@@ -137,6 +137,7 @@ fn transcript(turns: &[TurnFact]) -> Option<String> {
             let speaker = match turn.speaker {
                 Speaker::Agent => "Agent",
                 Speaker::User => "User",
+                Speaker::Operator => "Operator",
             };
             let words: Vec<&str> = turn.text.split_whitespace().collect();
             format!("{speaker}: {}", words.join(" "))

@@ -11,6 +11,8 @@ pub enum Speaker {
     Agent,
     /// The other person.
     User,
+    /// A person of the team who speaks in place of the agent.
+    Operator,
 }
 
 /// One entry of a call's history, oldest first. It contains what was *heard*, not what was generated.

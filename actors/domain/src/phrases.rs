@@ -26,6 +26,8 @@ pub struct Phrases {
     pub cut_off: &'static str,
     /// Said by the node that takes over the call, before it continues.
     pub lost_you: &'static str,
+    /// Said after a person of the team spoke in place of the agent and was cut off.
+    pub back_with_you: &'static str,
     /// Said to somebody who asked never to be called again.
     pub opted_out: &'static str,
     /// Asked if somebody may have asked for that. It can be answered with a plain yes or no; a question with
@@ -42,6 +44,7 @@ const ENGLISH: Phrases = Phrases {
     nobody_there: "I'm sorry, nobody could be reached there. Is there something I can do for you?",
     cut_off: "Sorry, the line was gone for a moment. Are you still there?",
     lost_you: "Sorry, I lost you for a moment.",
+    back_with_you: "Sorry, the line to our team was cut. I'm with you again.",
     opted_out: "Understood, we won't call you again. Goodbye.",
     opt_out_meant: "Do you want us never to call you again?",
 };
@@ -104,6 +107,7 @@ impl Phrases {
             "nobody_there" => &mut self.nobody_there,
             "cut_off" => &mut self.cut_off,
             "lost_you" => &mut self.lost_you,
+            "back_with_you" => &mut self.back_with_you,
             "opted_out" => &mut self.opted_out,
             "opt_out_meant" => &mut self.opt_out_meant,
             _ => return None,

@@ -108,7 +108,7 @@ impl Default for DailyCalls {
 }
 
 /// The account's rules.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Safeguards {
     /// Local calling hours of the callee.
@@ -123,10 +123,25 @@ pub struct Safeguards {
     /// Limit of the account's calls per day.
     #[schema(required)]
     pub daily_calls: DailyCalls,
+    /// Whether clients may follow live calls, listen to them and take them over; true by default.
+    #[schema(required)]
+    pub live_listening: bool,
+}
+
+impl Default for Safeguards {
+    fn default() -> Self {
+        Self {
+            calling_hours: CallingHours::default(),
+            calls_per_number: CallsPerNumber::default(),
+            allowed_prefixes: AllowedPrefixes::default(),
+            daily_calls: DailyCalls::default(),
+            live_listening: true,
+        }
+    }
 }
 
 impl Safeguards {
-    /// Returns whether all rules are off.
+    /// Returns whether all rules on dials are off.
     pub fn all_off(&self) -> bool {
         let modes = [
             self.calling_hours.mode,
@@ -170,7 +185,7 @@ mod tests {
         assert!(all.all_off());
         let text = r#"{"callingHours":{"mode":"enforce","from":"09:30","to":"24:00","days":["monday","sunday"]},
             "callsPerNumber":{"mode":"warn","perDay":2},"allowedPrefixes":{"mode":"enforce","prefixes":["+1"]},
-            "dailyCalls":{"mode":"enforce","limit":7,"timezone":"Asia/Kolkata"}}"#;
+            "dailyCalls":{"mode":"enforce","limit":7,"timezone":"Asia/Kolkata"},"liveListening":false}"#;
         let read: Safeguards = serde_json::from_str(text).unwrap();
         let value: serde_json::Value = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap(), value);

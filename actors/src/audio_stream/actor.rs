@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use super::{StreamEvent, StreamMessage, stream::Stream};
-use crate::supervision::Reports;
+use crate::{live_feed::LiveFeed, supervision::Reports};
 use domain::{
     agent::Agent,
     id::AttemptId,
@@ -37,6 +37,8 @@ pub struct StreamArguments {
     pub meter: Meter,
     /// Texts that the agent will probably say, the soonest first.
     pub likely: Vec<Likely>,
+    /// Clients that follow the call already.
+    pub feed: Option<LiveFeed>,
 }
 
 /// Hears and speaks for one call.

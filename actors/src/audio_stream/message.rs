@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 pub use media::session::{Say, SessionEvent, SpeechId};
+use media::turn::endpointing::Utterance;
 use ractor::RpcReplyPort;
 use serde::Serialize;
 
+use super::OperatorLeg;
+use crate::live_feed::LiveFeed;
 use domain::{
     agent::Agent,
     ports::synthesizer::{SpeechError, SpeechPiece},
@@ -23,10 +26,18 @@ pub enum StreamMessage {
     StopSpeaking,
     /// Presses keys: over the socket if it takes them, else as tones in place of the current speech.
     Press(String),
+    /// Lets an operator speak in place of the agent, whose speech ends.
+    OperatorJoins(OperatorLeg),
+    /// Ends the operator's audio.
+    OperatorLeaves,
+    /// Audio of the operator is waiting.
+    OperatorWaits,
     /// Sets whether the user's speech interrupts playout (false during the first 1.5 s after the answer).
     AllowBargeIn(bool),
     /// Sends what is left, then closes the media socket and stops.
     Close,
+    /// Gives clients that follow the call what they get from here on.
+    Feed(LiveFeed),
     /// Items are waiting in the inbound queue.
     InboundWaits,
     /// A piece of synthesised speech, sent by its own task.
@@ -62,6 +73,10 @@ pub enum StreamEvent {
         /// Reason why the synthesis failed.
         error: SpeechError,
     },
+    /// An operator said something.
+    OperatorSaid(Utterance),
+    /// The operator has left, and all that they said was reported.
+    OperatorSilent,
     /// A key was pressed.
     Digit(char),
     /// The recogniser failed for good.

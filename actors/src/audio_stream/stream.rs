@@ -1,6 +1,8 @@
 //! The audio stream's handling of messages: it feeds the session and carries out the session's requests.
 
 mod adopting;
+mod feeding;
+mod operator;
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +13,10 @@ use media::{
 use ractor::ActorRef;
 use tokio::time::Instant;
 
-use self::adopting::{Providers, hears};
+use self::{
+    adopting::{Providers, hears},
+    operator::OperatorSide,
+};
 use super::{
     FRAME_DELAYS, StreamArguments, StreamEvent, StreamMessage, StreamSnapshot,
     deadline::Deadline,
@@ -21,12 +26,15 @@ use super::{
     transcript_queue::TranscriptQueue,
     voices::Voices,
 };
-use crate::supervision::Reports;
-use domain::ports::{
-    media_leg::{Drained, InboundItem, InboundQueue, OutboundItem},
-    recordings::RecordingSink,
-    synthesizer::{SpeechError, SpeechPiece},
-    transcriber::{TranscriptEvent, TranscriptStream},
+use crate::{live_feed::LiveFeed, supervision::Reports};
+use domain::{
+    history::Speaker,
+    ports::{
+        media_leg::{Drained, InboundItem, InboundQueue, OutboundItem},
+        recordings::RecordingSink,
+        synthesizer::{SpeechError, SpeechPiece},
+        transcriber::{TranscriptEvent, TranscriptStream},
+    },
 };
 
 /// Time in milliseconds for which a stream that was told to close may go on playing its remaining audio.
@@ -55,7 +63,9 @@ pub(super) struct Stream {
     synthesis: Option<Synthesis>,
     transcript: Option<Box<dyn TranscriptStream>>,
     heard: Arc<TranscriptQueue>,
+    operator: Option<OperatorSide>,
     recording: Option<Box<dyn RecordingSink>>,
+    feed: Option<LiveFeed>,
     deadline: Deadline,
     /// Time since which the stream is to close.
     closing_ms: Option<u64>,
@@ -78,6 +88,7 @@ impl Stream {
             settings,
             meter,
             likely,
+            feed,
         } = arguments;
         let line_rate = leg.format.sample_rate;
         let recogniser = recogniser_format(&*ports.transcriber, &agent, line_rate);
@@ -99,9 +110,11 @@ impl Stream {
         let providers = Providers {
             transcriber: ports.transcriber.clone(),
             line_rate,
+            encoding: leg.format.encoding,
             meter: meter.clone(),
             settings,
             hears: hears(&agent, recogniser),
+            agent: agent.clone(),
         };
         let waker = me.clone();
         leg.inbound.set_waker(Box::new(move || {
@@ -124,7 +137,9 @@ impl Stream {
             synthesis: None,
             transcript: Some(transcript),
             heard,
+            operator: None,
             recording,
+            feed,
             deadline: Deadline::new(started, me.clone()),
             me,
             closing_ms: None,
@@ -170,9 +185,13 @@ impl Stream {
             }
             StreamMessage::Press(keys) => self.session.press(&keys, now_ms),
             StreamMessage::Adopt(agent) => self.adopt(&agent),
+            StreamMessage::OperatorJoins(leg) => self.operator_joins(leg, now_ms),
+            StreamMessage::OperatorLeaves => self.operator_leaves(now_ms),
+            StreamMessage::OperatorWaits => self.operator_waits(now_ms),
             StreamMessage::StopSpeaking => self.session.stop_speaking(now_ms),
             StreamMessage::AllowBargeIn(allowed) => self.session.allow_barge_in(allowed, now_ms),
             StreamMessage::Close => self.closing_ms = self.closing_ms.or(Some(now_ms)),
+            StreamMessage::Feed(feed) => self.feed = Some(feed),
             StreamMessage::InboundWaits => self.drain(now_ms),
             StreamMessage::Synthesized { generation, piece } => self.synthesized(generation, piece, now_ms),
             StreamMessage::TranscriptWaits => {
@@ -180,6 +199,7 @@ impl Stream {
                     self.transcribed(event, now_ms);
                     self.perform();
                 }
+                self.operator_transcribed(now_ms);
             }
             StreamMessage::Deadline { generation } => {
                 if self.deadline.fired(generation) {
@@ -243,6 +263,9 @@ impl Stream {
 
     fn receive(&mut self, now_ms: u64) {
         if !self.audio.is_empty() {
+            if let Some(operator) = &self.operator {
+                self.operator_hears(operator, &self.audio);
+            }
             self.session.receive(&self.audio, now_ms);
             self.audio.clear();
         }
@@ -268,14 +291,16 @@ impl Stream {
 
     fn transcribed(&mut self, event: TranscriptEvent, now_ms: u64) {
         match event {
-            TranscriptEvent::Interim { text } => self.session.interim(&text, now_ms),
-            TranscriptEvent::Final { text, damaged } => self.session.settled(&text, damaged, now_ms),
-            TranscriptEvent::TurnEnded => self.session.told(Told::Ended, now_ms),
-            TranscriptEvent::TurnPaused => self.session.told(Told::Paused, now_ms),
-            TranscriptEvent::TurnResumed => self.session.told(Told::Resumed, now_ms),
             TranscriptEvent::Failed(error) => {
                 if self.transcript.take().is_some() {
                     self.report(StreamEvent::DeafnessBegan(error));
+                }
+            }
+            event => {
+                let words = self.feed.as_ref().and_then(|_| words_of(&event));
+                take_words(&mut self.session, event, now_ms);
+                if let Some((text, is_final)) = words {
+                    self.feed_words(Speaker::User, text, is_final);
                 }
             }
         }
@@ -287,7 +312,8 @@ impl Stream {
             return;
         }
         let now_ms = self.now_ms();
-        self.listen();
+        feed(&mut self.session, &mut self.transcript);
+        let operator = self.attend_operator(now_ms);
         self.report_events();
         self.synthesize();
         while let Some(output) = self.session.poll_output() {
@@ -301,6 +327,7 @@ impl Stream {
             });
         }
         self.record();
+        self.feed_audio();
         let closing = self.close_when_quiet(now_ms);
         if self.outbox.flush(now_ms) == Err(SocketLost) {
             self.media_closed(false);
@@ -314,24 +341,9 @@ impl Stream {
             self.session.next_deadline(),
             self.outbox.retry_at_ms(now_ms),
             self.close_by_ms(),
+            operator,
         ];
         self.deadline.arm(wanted.into_iter().flatten().min());
-    }
-
-    fn listen(&mut self) {
-        let samples = self.session.recogniser_samples();
-        let Some(transcript) = &mut self.transcript else {
-            samples.clear();
-            return;
-        };
-        if !samples.is_empty() {
-            transcript.push(samples);
-        }
-        samples.clear();
-        if self.session.voice_began() {
-            transcript.speech_started();
-        }
-        self.session.recogniser(transcript.capabilities());
     }
 
     fn report_events(&mut self) {
@@ -403,6 +415,7 @@ impl Stream {
     /// Ends the stream: reports what was said and heard so far.
     fn wind_up(&mut self) {
         self.over = true;
+        self.end_operator(self.now_ms());
         self.session.close(self.now_ms());
         self.report_events();
     }
@@ -414,6 +427,44 @@ impl Stream {
 
     fn now_ms(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Passes a session's samples on to its recogniser.
+fn feed(session: &mut AudioSession, transcript: &mut Option<Box<dyn TranscriptStream>>) {
+    let samples = session.recogniser_samples();
+    let Some(transcript) = transcript else {
+        samples.clear();
+        return;
+    };
+    if !samples.is_empty() {
+        transcript.push(samples);
+    }
+    samples.clear();
+    if session.voice_began() {
+        transcript.speech_started();
+    }
+    session.recogniser(transcript.capabilities());
+}
+
+/// Returns the words of a recogniser's event, and whether they stay.
+fn words_of(event: &TranscriptEvent) -> Option<(String, bool)> {
+    match event {
+        TranscriptEvent::Interim { text } => Some((text.clone(), false)),
+        TranscriptEvent::Final { text, .. } => Some((text.clone(), true)),
+        _ => None,
+    }
+}
+
+/// Passes a recogniser's event on to its session, unless the recogniser failed.
+fn take_words(session: &mut AudioSession, event: TranscriptEvent, now_ms: u64) {
+    match event {
+        TranscriptEvent::Interim { text } => session.interim(&text, now_ms),
+        TranscriptEvent::Final { text, damaged } => session.settled(&text, damaged, now_ms),
+        TranscriptEvent::TurnEnded => session.told(Told::Ended, now_ms),
+        TranscriptEvent::TurnPaused => session.told(Told::Paused, now_ms),
+        TranscriptEvent::TurnResumed => session.told(Told::Resumed, now_ms),
+        TranscriptEvent::Failed(_) => {}
     }
 }
 

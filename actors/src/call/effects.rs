@@ -6,7 +6,9 @@ mod call_back;
 mod carrier_side;
 mod coming_back;
 mod finishing;
+mod following;
 mod live;
+mod operator;
 mod outside_tools;
 mod phrases;
 mod placeholders;
@@ -17,7 +19,6 @@ mod replying;
 use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorId, ActorRef};
-use serde_json::json;
 use tokio::{
     sync::oneshot,
     task::{AbortHandle, JoinHandle, JoinSet},
@@ -31,11 +32,13 @@ use self::{
     another_agent::Found,
     call_back::planned_before,
     coming_back::{answered_at, known_before, spoken_last},
+    following::Followers,
+    operator::Operators,
     outside_tools::OutsideTools,
     planned::{planned_rules, rules},
 };
 use super::{
-    CallArguments, CallContext, CallMessage, CallReport, CallSnapshot, LegRefusal,
+    CallArguments, CallContext, CallMessage, CallReport, LegRefusal,
     knowledge::CallKnowledge,
     outcome::{NoOutcome, Obstacle},
     state::{Effect, Event, PermitAnswer, State},
@@ -90,6 +93,7 @@ pub(super) struct EffectHandler {
     streams: u32,
     /// Whether the media socket takes keys to press.
     stream_presses: bool,
+    operators: Operators,
     /// Ends when the keys were pressed that the carrier was asked for last.
     pressed: Option<oneshot::Receiver<()>>,
     probe: Option<ActorRef<StreamMessage>>,
@@ -112,6 +116,7 @@ pub(super) struct EffectHandler {
     /// Another agent that was looked up.
     found: Option<Found>,
     knowledge: CallKnowledge,
+    followers: Followers,
     reply_generation: u64,
     reply_task: Option<AbortHandle>,
     /// Result that is reported to the line pool at the end.
@@ -168,6 +173,7 @@ impl EffectHandler {
             stream: None,
             streams: 0,
             stream_presses: false,
+            operators: Operators::default(),
             pressed: None,
             probe,
             timers: Timers::default(),
@@ -182,6 +188,7 @@ impl EffectHandler {
             began_with,
             found: None,
             knowledge,
+            followers: Followers::none(with.ports.clock.now()),
             reply_generation: 0,
             reply_task: None,
             outcome: Err(NoOutcome::ItsOwn),
@@ -281,12 +288,17 @@ impl EffectHandler {
                 let answer = self.command(command).await;
                 let _ = reply.send(answer);
             }
+            CallMessage::Follow { listener, reply } => drop(reply.send(Some(self.follow(listener)))),
+            CallMessage::ListenerLeft { by } => self.listener_left(&by),
+            CallMessage::Operate { by, reply } => {
+                let answer = self.operate(by).await;
+                // The line of a requester who gave up is dropped, and the agent goes on.
+                let _ = reply.send(answer);
+            }
+            CallMessage::OperatorLeft { number, left } => self.operator_left(number, left).await,
             CallMessage::Inspect(reply) => {
-                if let Some(machine) = &self.machine {
-                    let _ = reply.send(CallSnapshot {
-                        phase: machine.phase(),
-                        turns: machine.history().turns(),
-                    });
+                if let Some(snapshot) = self.snapshot() {
+                    let _ = reply.send(snapshot);
                 }
             }
             #[cfg(feature = "testkit")]
@@ -320,6 +332,7 @@ impl EffectHandler {
                 reopening.abort();
             }
         }
+        self.note_live_state(&machine);
         self.machine = Some(machine);
         self.watch_claim();
         self.perform(effects).await;
@@ -388,12 +401,14 @@ impl EffectHandler {
                 Effect::WriteAnswered => self.answered(),
                 Effect::WriteUnknown => self.outcome_unknown(),
                 Effect::OpenStream => self.open_stream().await,
-                Effect::Say(say) => self.tell_stream(StreamMessage::Say(say)),
-                Effect::Release(speech) => self.tell_stream(StreamMessage::Release(speech)),
+                Effect::Say(say) => self.say(say),
+                Effect::Release(speech) => self.release(speech),
                 Effect::StopSpeaking => self.tell_stream(StreamMessage::StopSpeaking),
                 Effect::AllowBargeIn(allow) => self.tell_stream(StreamMessage::AllowBargeIn(allow)),
                 Effect::Press(keys) => self.press(keys),
                 Effect::Transfer { try_no, kind, to } => self.transfer(try_no, kind, to),
+                Effect::SeatOperator => self.seat_operator(),
+                Effect::UnseatOperator => self.tell_stream(StreamMessage::OperatorLeaves),
                 Effect::ReopenMedia { try_no } => self.reopen_media(try_no),
                 Effect::CloseStream => self.tell_stream(StreamMessage::Close),
                 Effect::StartReply => self.start_reply(),
@@ -424,6 +439,7 @@ impl EffectHandler {
     async fn open_stream(&mut self) {
         let Some(leg) = self.offered.take() else { return };
         self.stream_presses = leg.abilities.digits;
+        self.operators.line_rate = leg.format.sample_rate;
         if let Some(probe) = &self.probe {
             self.stream = Some(probe.clone());
             return;
@@ -445,6 +461,7 @@ impl EffectHandler {
             settings: self.with.stream,
             meter: self.meter.clone(),
             likely,
+            feed: self.followers.feed.clone(),
         };
         match Actor::spawn_linked(None, AudioStreamActor, arguments, self.me.get_cell()).await {
             Ok((stream, _)) => self.stream = Some(stream),
@@ -458,16 +475,6 @@ impl EffectHandler {
 
     fn is_present(&self, stream: ActorId) -> bool {
         self.stream.as_ref().is_some_and(|present| present.get_id() == stream)
-    }
-
-    fn opt_out(&mut self) {
-        self.call_back = None;
-        let attempt = &self.plan.attempt;
-        let (account, number) = (attempt.account, attempt.contact.phone_number.clone());
-        if !number.is_nobodys() && !std::mem::replace(&mut self.opted_out, true) {
-            self.write(Write::OptOut(account, number));
-            self.record_event("opted_out", &json!({}));
-        }
     }
 
     fn tell_stream(&self, message: StreamMessage) {

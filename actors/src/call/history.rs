@@ -112,8 +112,8 @@ impl History {
             let text = turn.text.clone();
             match turn.speaker {
                 Speaker::User => add_user(&mut history.items, text, turn.damaged),
-                Speaker::Agent => history.items.push(HistoryItem::Said {
-                    speaker: Speaker::Agent,
+                speaker @ (Speaker::Agent | Speaker::Operator) => history.items.push(HistoryItem::Said {
+                    speaker,
                     text,
                     interrupted: turn.interrupted,
                     damaged: false,
@@ -170,6 +170,18 @@ impl History {
         let words = tidy(words);
         add_user(&mut self.items, words.clone(), damaged);
         self.turn(Speaker::User, words, span, (false, damaged))
+    }
+
+    /// Adds an operator's words.
+    pub fn operator_said(&mut self, words: &str, span: Span, damaged: bool) -> TurnFact {
+        let text = tidy(words);
+        self.items.push(HistoryItem::Said {
+            speaker: Speaker::Operator,
+            text: text.clone(),
+            interrupted: false,
+            damaged,
+        });
+        self.turn(Speaker::Operator, text, span, (false, damaged))
     }
 
     /// Returns the items as they would be if the user's turn ended with these words. Changes nothing.

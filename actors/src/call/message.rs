@@ -6,10 +6,10 @@ use ractor::{ActorId, RpcReplyPort};
 use serde::Serialize;
 
 use super::{
-    CallCommand, CommandAnswer, NoOutcome, Obstacle, Owner,
-    state::{AgentUnavailable, Event},
+    CallCommand, CommandAnswer, NoOutcome, Obstacle, OperatorLine, Owner,
+    state::{AgentUnavailable, Event, OperateRefusal, OperatorLeft},
 };
-use crate::audio_stream::StreamEvent;
+use crate::{audio_stream::StreamEvent, live_feed::Following};
 use domain::{
     agent::Agent,
     id::AgentId,
@@ -175,6 +175,32 @@ pub enum CallMessage {
         /// Reply port for the answer.
         reply: RpcReplyPort<CommandAnswer>,
     },
+    /// A client follows the call.
+    Follow {
+        /// Name of the client if it also listens.
+        listener: Option<String>,
+        /// Reply port for its place. The line pool answers `None` if it has no such call.
+        reply: RpcReplyPort<Option<Following>>,
+    },
+    /// A listener left.
+    ListenerLeft {
+        /// Name of the client.
+        by: String,
+    },
+    /// An operator asks for the call.
+    Operate {
+        /// Name of the key or user.
+        by: String,
+        /// Receives the operator's connection, or the reason why there is none.
+        reply: RpcReplyPort<Result<OperatorLine, OperateRefusal>>,
+    },
+    /// An operator leaves the call.
+    OperatorLeft {
+        /// Number of the operator within the call. Others than the present one are ignored.
+        number: u32,
+        /// How the operator leaves.
+        left: OperatorLeft,
+    },
     /// Asks for a snapshot of the call.
     Inspect(RpcReplyPort<CallSnapshot>),
     /// Panics, or makes the audio stream panic, for tests of supervision.
@@ -249,6 +275,8 @@ pub enum CallPhase {
     Voicemail,
     /// The call is being transferred.
     Transferring,
+    /// An operator speaks in place of the agent.
+    Operator,
     /// The last words play.
     Closing,
     /// The call has ended.
@@ -262,6 +290,8 @@ pub struct CallSnapshot {
     pub phase: CallPhase,
     /// Number of turns so far.
     pub turns: usize,
+    /// Name of the operator who has the call.
+    pub operator: Option<String>,
 }
 
 /// Reports of a call to the line pool.

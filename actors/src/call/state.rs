@@ -15,6 +15,7 @@ mod leg;
 mod live;
 mod lost;
 mod menu;
+mod operator;
 mod opt_out;
 mod outside_tools;
 mod reply;
@@ -32,6 +33,7 @@ mod voicemail_flow;
 mod who_answered;
 
 pub use event::{AgentUnavailable, Effect, Event, PermitAnswer, ToolAnswer, TransferAnswer};
+pub use operator::{OperateRefusal, OperatorLeft};
 pub use rules::Rules;
 pub use transfer::CONFERENCE;
 
@@ -42,6 +44,7 @@ use latency::Latency;
 use live::Commands;
 use lost::{MediaWishes, Resume};
 use menu::Menu;
+use operator::Operator;
 use opt_out::OptOut;
 use outside_tools::OutsideTools;
 use speculation::{EarlyReply, Pause, Waste};
@@ -63,7 +66,6 @@ use domain::{
         carrier::{CarrierCallId, MachineVerdict},
         language_model::HistoryItem,
         store::{EventFact, Fact},
-        synthesizer::Likely,
     },
 };
 
@@ -96,6 +98,8 @@ enum Phase {
     Machine(Machine),
     /// The call is being transferred; the agent is silent.
     Transferring(HandOver),
+    /// An operator has the call; the agent is silent. With `leaving`, the last words of the operator are awaited.
+    Operator { leaving: bool },
     /// The last words play.
     Closing { reason: EndReason },
     /// Media died. It may come back, or the carrier may report that the call just ended.
@@ -233,6 +237,8 @@ pub struct State {
     notes: usize,
     /// Clients' commands that wait or hold on.
     commands: Commands,
+    /// The operator who has the call.
+    operator: Option<Operator>,
     /// This call is no longer wanted. If nothing was sent, it is cancelled rather than queued again.
     unwanted: bool,
     /// Side that ends the call, once that is certain, and its reason.
@@ -275,6 +281,7 @@ impl State {
             message_cut: false,
             notes: 0,
             commands: Commands::default(),
+            operator: None,
             unwanted: false,
             ended_by: None,
             now_ms: 0,
@@ -312,6 +319,8 @@ impl State {
             Event::AgentFound { try_no, found } => self.agent_found(try_no, found, now_ms, fx),
             Event::Timer(timer) => self.timer(timer, now_ms, fx),
             Event::Commanded(command) => self.commanded(*command, now_ms, fx),
+            Event::OperatorJoined { by } => self.operator_joined(by, now_ms, fx),
+            Event::OperatorLeft(left) => self.operator_left(left, now_ms, fx),
             Event::HangUp => self.hang_up(fx),
             Event::End => {
                 self.unwanted = true;
@@ -389,21 +398,6 @@ impl State {
         self.reply.model_failures
     }
 
-    /// Returns texts that the agent will probably say, the soonest first.
-    pub fn likely_said(&self) -> Vec<Likely> {
-        let Rules {
-            greeting,
-            greeting_fixed,
-            phrases,
-            ..
-        } = &self.rules;
-        let likely = |text: String, fixed: bool| Likely { text, fixed };
-        let greeting = greeting.iter().map(|text| likely(text.clone(), *greeting_fixed));
-        let own = phrases.fillers.iter().map(|filler| format!("{filler} "));
-        let own = own.chain([phrases.pardon.to_owned()]);
-        greeting.chain(own.map(|text| likely(text, true))).collect()
-    }
-
     /// Returns the phase, for readers.
     pub fn phase(&self) -> CallPhase {
         match self.phase {
@@ -417,6 +411,7 @@ impl State {
             Phase::Speaking => CallPhase::Speaking,
             Phase::Machine(_) => CallPhase::Voicemail,
             Phase::Transferring(_) => CallPhase::Transferring,
+            Phase::Operator { .. } => CallPhase::Operator,
             Phase::Closing { .. } | Phase::Lost(_) | Phase::HangingUp { .. } => CallPhase::Closing,
             Phase::Ended => CallPhase::Ended,
         }

@@ -151,6 +151,9 @@ impl Actor for LinesActor {
                 command,
                 reply,
             } => state.command(attempt, command, reply),
+            LinesMessage::Follow { attempt, message } => state.follow(attempt, message),
+            LinesMessage::Operate { attempt, by, reply } => state.operate(attempt, by, reply),
+            LinesMessage::InspectCall { attempt, reply } => state.inspect_call(attempt, reply),
             LinesMessage::Holds { attempt, reply } => {
                 let _ = reply.send(state.pool.dialer_of(attempt).is_some());
             }

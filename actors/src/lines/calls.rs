@@ -10,8 +10,8 @@ use super::{Dialer, HeldClaims, LinesMessage, LinesNotice, LinesState, LostCall,
 use crate::{
     attempt::CallPlan,
     call::{
-        CallActor, CallArguments, CallCommand, CallMessage, CallReport, CommandAnswer, Event, LegRefusal, NoOutcome,
-        Obstacle,
+        CallActor, CallArguments, CallCommand, CallMessage, CallReport, CallSnapshot, CommandAnswer, Event, LegRefusal,
+        NoOutcome, Obstacle, OperateRefusal, OperatorLine,
     },
     supervision::{Reports, undelivered},
 };
@@ -109,6 +109,40 @@ impl LinesState {
         if let Some(CallMessage::Command { reply, .. }) = lost {
             let _ = reply.send(CommandAnswer::NotHere);
         }
+    }
+
+    /// Lets a client follow a call.
+    pub(super) fn follow(&self, attempt: AttemptId, message: CallMessage) {
+        let lost = match self.calls.get(&attempt) {
+            Some(call) => call.cast(message).err().and_then(undelivered),
+            None => Some(message),
+        };
+        if let Some(CallMessage::Follow { reply, .. }) = lost {
+            let _ = reply.send(None);
+        }
+    }
+
+    /// Passes an operator's request on to a call.
+    pub(super) fn operate(
+        &self,
+        attempt: AttemptId,
+        by: String,
+        reply: RpcReplyPort<Result<OperatorLine, OperateRefusal>>,
+    ) {
+        let message = CallMessage::Operate { by, reply };
+        let lost = match self.calls.get(&attempt) {
+            Some(call) => call.cast(message).err().and_then(undelivered),
+            None => Some(message),
+        };
+        if let Some(CallMessage::Operate { reply, .. }) = lost {
+            let _ = reply.send(Err(OperateRefusal::NotHere));
+        }
+    }
+
+    /// Passes a question about a call on to it. If it is not here, nobody answers.
+    pub(super) fn inspect_call(&self, attempt: AttemptId, reply: RpcReplyPort<CallSnapshot>) {
+        let call = self.calls.get(&attempt);
+        let _ = call.map(|call| call.cast(CallMessage::Inspect(reply)));
     }
 
     /// Handles a call's report.

@@ -10,7 +10,10 @@ use super::{
 };
 use crate::{
     attempt::CallPlan,
-    call::{CallCommand, CallMessage, CallReport, CommandAnswer, NoOutcome, Obstacle},
+    call::{
+        CallCommand, CallMessage, CallReport, CallSnapshot, CommandAnswer, NoOutcome, Obstacle, OperateRefusal,
+        OperatorLine,
+    },
     dial_gate::HoldsBack,
     supervision::Reports,
 };
@@ -219,6 +222,29 @@ pub enum LinesMessage {
         command: Box<CallCommand>,
         /// Reply port for the answer.
         reply: RpcReplyPort<CommandAnswer>,
+    },
+    /// A client follows a live call.
+    Follow {
+        /// Attempt of the call.
+        attempt: AttemptId,
+        /// `Follow`. It is answered with `None` if the call is not here.
+        message: CallMessage,
+    },
+    /// An operator asks for a live call.
+    Operate {
+        /// Attempt of the call.
+        attempt: AttemptId,
+        /// Name of the key or user.
+        by: String,
+        /// Receives the operator's connection, or the reason why there is none.
+        reply: RpcReplyPort<Result<OperatorLine, OperateRefusal>>,
+    },
+    /// Asks for a snapshot of a live call. There is no answer if it does not live here.
+    InspectCall {
+        /// Attempt of the call.
+        attempt: AttemptId,
+        /// Receives the snapshot.
+        reply: RpcReplyPort<CallSnapshot>,
     },
     /// Asks whether an attempt is held here: being created, in a call, or being settled.
     Holds {

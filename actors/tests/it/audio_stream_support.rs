@@ -266,6 +266,7 @@ impl Phone {
             settings,
             meter: Meter::default(),
             likely: Vec::new(),
+            feed: None,
         };
         let (stream, stopped) = Actor::spawn(None, AudioStreamActor, arguments).await.unwrap();
         tokio::spawn(run(seen.clone(), inbound.clone(), receiver, started));

@@ -6,6 +6,7 @@ use actors::{
     call::{CallMessage, GoesOn, LegRefusal},
     campaign::CampaignCommand,
     lines::{Asking, LinesMessage, NotGoingOn},
+    live_feed::LiveEvent,
     node::{NodeHandle, NodeSettings},
 };
 use domain::{
@@ -21,7 +22,7 @@ use domain::{
 };
 use serde_json::json;
 use testkit::fake_carrier::{FakeSocket, media_leg};
-use tokio::time::sleep;
+use tokio::{sync::broadcast::error::RecvError, time::sleep};
 
 use crate::support::{World, figures, until};
 
@@ -321,10 +322,33 @@ async fn a_node_that_is_told_lets_a_call_go_that_it_believes_to_have() {
     call.nodes[0].switchboard.was_taken_over(call.attempt);
     sleep(SECOND).await;
     assert_eq!(call.live().await, [1, 0], "it is not so");
+    let mut following = call.nodes[0].switchboard.follow_call(call.attempt, None).await.unwrap();
     call.comes_back(1).await.unwrap();
     call.nodes[0].switchboard.was_taken_over(call.attempt);
     sleep(SECOND / 2).await;
     assert_eq!(call.live().await, [0, 1]);
+    // Clients that followed the call there are not told that it is over.
+    let ended = loop {
+        match following.events.recv().await {
+            Ok(event) => assert_ne!(event, LiveEvent::End),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(ended, RecvError::Closed);
+    assert!(
+        call.nodes[0]
+            .switchboard
+            .follow_call(call.attempt, None)
+            .await
+            .is_none()
+    );
+    assert!(
+        call.nodes[1]
+            .switchboard
+            .follow_call(call.attempt, None)
+            .await
+            .is_some()
+    );
     assert_eq!(call.worlds[0].carrier.hang_ups(), []);
 }
 

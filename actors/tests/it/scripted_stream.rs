@@ -14,7 +14,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::{task::AbortHandle, time::Instant};
 
 use actors::{
-    audio_stream::{Say, SessionEvent, SpeechId, StreamEvent, StreamMessage},
+    audio_stream::{OperatorLeg, Say, SessionEvent, SpeechId, StreamEvent, StreamMessage},
     call::CallMessage,
 };
 use domain::ports::synthesizer::SpeechError;
@@ -32,6 +32,7 @@ struct Seen {
     failures: usize,
     present: Option<Playing>,
     heard_of: Option<SpeechId>,
+    operator: Option<OperatorLeg>,
 }
 
 struct Playing {
@@ -144,6 +145,23 @@ impl ScriptedStream {
             ended_ms,
             final_ms: Some(ended_ms),
         })));
+    }
+
+    /// Returns whether an operator speaks in place of the agent.
+    pub fn has_operator(&self) -> bool {
+        self.seen().operator.is_some()
+    }
+
+    /// Lets an operator say something.
+    pub fn operator_says(&self, text: &str) {
+        let ended_ms = self.now_ms();
+        self.report(StreamEvent::OperatorSaid(Utterance {
+            text: text.to_owned(),
+            damaged: false,
+            started_ms: ended_ms.saturating_sub(500),
+            ended_ms,
+            final_ms: None,
+        }));
     }
 
     /// Reports a verdict on who answered.
@@ -313,7 +331,14 @@ impl Actor for ScriptedStreamActor {
                 self.0.more(speech, &text, last, protected);
             }
             StreamMessage::Release(speech) => self.0.release(speech),
-            StreamMessage::StopSpeaking => {
+            StreamMessage::OperatorLeaves => {
+                self.0.seen().operator = None;
+                self.0.report(StreamEvent::OperatorSilent);
+            }
+            message @ (StreamMessage::StopSpeaking | StreamMessage::OperatorJoins(_)) => {
+                if let StreamMessage::OperatorJoins(leg) = message {
+                    self.0.seen().operator = Some(leg);
+                }
                 if let Some((speech, heard)) = self.0.stop() {
                     let at_ms = self.0.now_ms();
                     self.0.report(StreamEvent::Session(SessionEvent::SpeakingEnded {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::{
     body::{Body, to_bytes},
     extract::{Request, State},
-    http::{StatusCode, request::Parts},
+    http::{StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -16,7 +16,7 @@ use super::{
     Elsewhere, InVain, NotKnown, Others, Peers, Unreached,
     directory::Holder,
     pass::NotPassed,
-    proof::{Claimed, Forged, HEADER},
+    proof::{Claimed, Forged, HEADER, HOST},
     refusal,
 };
 use net::log_gate;
@@ -49,10 +49,7 @@ pub async fn to_the_holder(State(peers): State<Peers>, request: Request, next: N
             return answer;
         };
         let (attempt, or_here) = (elsewhere.attempt, elsewhere.or_here);
-        let in_vain = match others
-            .pass_on((&elsewhere.holder, or_here), &parts, heard.bytes())
-            .await
-        {
+        let in_vain = match others.pass_on(&elsewhere, &parts, heard.bytes()).await {
             Ok(answer) if !or_here || answer.status().is_success() => return answer,
             Ok(answer) => {
                 lost(&elsewhere, answer.status().as_str());
@@ -111,12 +108,15 @@ async fn proved(peers: &Peers, request: Request) -> Result<Request, Response> {
     };
     let header = request.headers().get(HEADER).map(|header| header.as_bytes().to_vec());
     let claimed = Claimed::read(&header.unwrap_or_default(), others.now_seconds()).map_err(stranger)?;
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     let Ok(body) = to_bytes(body, MAX_BODY_BYTES).await else {
         let words = format!("the body of a forwarded request must not exceed {MAX_BODY_BYTES} bytes");
         return Err(refusal(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &words));
     };
     is_peers(others, &claimed, (&parts, &body)).await?;
+    if let Some(host) = parts.headers.remove(HOST) {
+        parts.headers.insert(header::HOST, host);
+    }
     Ok(Request::from_parts(parts, Body::from(body)))
 }
 

@@ -51,6 +51,8 @@ const MOST_LOOKUPS_OF_STRANGERS: usize = 64;
 const MOST_REQUESTS: usize = 256;
 /// Sockets forwarded at once.
 const MOST_SOCKETS: usize = 4_096;
+/// Sockets and event streams of clients that follow calls, forwarded at once.
+const MOST_FOLLOWERS: usize = 1_024;
 /// Time limit for an owner lookup in the store; carriers wait 5 s for their answer.
 const LOOKED_UP_WITHIN: Duration = Duration::from_secs(1);
 /// Time limit for connecting to another node, which is close by or gone.
@@ -90,6 +92,8 @@ pub enum Shown<'a> {
     Proof(Purpose, &'a str),
     /// The proof in the URL of an unsigned request; anybody may have made it up.
     Unsigned(Purpose, &'a str),
+    /// The request has a secret that only the owner of the call can check; anybody may have made it up.
+    Unchecked,
     /// No proof needed: the carrier's signature covers the attempt's name, or the client was authorised.
     Vouched,
 }
@@ -100,6 +104,7 @@ pub struct Elsewhere {
     attempt: AttemptId,
     holder: Holder,
     or_here: bool,
+    follows: bool,
 }
 
 impl Elsewhere {
@@ -109,6 +114,13 @@ impl Elsewhere {
     #[must_use]
     pub fn or_here(self) -> Self {
         Self { or_here: true, ..self }
+    }
+
+    /// Marks a request that only follows the call. Its socket or stream delays no drain, and is cut soon after one begins:
+    /// the client opens it again through another node.
+    #[must_use]
+    pub fn follows(self) -> Self {
+        Self { follows: true, ..self }
     }
 }
 
@@ -146,6 +158,8 @@ pub(crate) struct Others {
     requests: Semaphore,
     sockets: Arc<Semaphore>,
     closing: watch::Sender<bool>,
+    followers: Arc<Semaphore>,
+    followers_closing: watch::Sender<bool>,
 }
 
 impl IntoResponse for Elsewhere {
@@ -171,7 +185,7 @@ fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
 impl Shown<'_> {
     fn fits(&self, holder: &Holder) -> bool {
         match self {
-            Self::Vouched => true,
+            Self::Vouched | Self::Unchecked => true,
             Self::Proof(purpose, proof) | Self::Unsigned(purpose, proof) => {
                 holder.token.as_ref().is_some_and(|token| token.verify(*purpose, proof))
             }
@@ -210,6 +224,8 @@ impl Peers {
             requests: Semaphore::new(MOST_REQUESTS),
             sockets: Arc::new(Semaphore::new(MOST_SOCKETS)),
             closing: watch::Sender::new(false),
+            followers: Arc::new(Semaphore::new(MOST_FOLLOWERS)),
+            followers_closing: watch::Sender::new(false),
         }))))
     }
 
@@ -319,6 +335,16 @@ impl Peers {
         }
     }
 
+    /// Cuts the forwarded sockets and streams of clients that follow calls. Waits for `notice` before, if there are any, so
+    /// that a proxy no longer sends the clients here again. They do not count in [`Peers::drain`] and [`Peers::sockets`].
+    pub async fn let_followers_go(&self, notice: Duration) {
+        let Some(others) = &self.0 else { return };
+        if others.followers.available_permits() < MOST_FOLLOWERS {
+            sleep(notice).await;
+        }
+        others.followers_closing.send_replace(true);
+    }
+
     /// Cuts all forwarded sockets.
     pub fn close(&self) {
         if let Some(others) = &self.0 {
@@ -339,12 +365,13 @@ impl Others {
             attempt,
             holder,
             or_here: false,
+            follows: false,
         };
         // A proof that does not match may belong to a newer permit than the cached one.
         if let Some(holder) = self.known.fresh(attempt).filter(|holder| shown.fits(holder)) {
             return Ok(Some(elsewhere(holder)));
         }
-        let stranger = matches!(shown, Shown::Unsigned(..));
+        let stranger = matches!(shown, Shown::Unsigned(..) | Shown::Unchecked);
         if stranger && self.known.was_in_vain(attempt) {
             return Ok(None);
         }

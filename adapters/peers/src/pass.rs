@@ -12,11 +12,12 @@ use axum::{
     response::Response,
 };
 use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
 use hyper::upgrade::OnUpgrade;
 use tokio::time::timeout;
 
 use super::{
-    Others,
+    Elsewhere, Others,
     directory::Holder,
     proof,
     relay::{self, Relay},
@@ -86,14 +87,15 @@ impl Others {
     /// Forwards a request to the node that holds its call.
     pub(super) async fn pass_on(
         &self,
-        (to, in_haste): (&Holder, bool),
+        elsewhere: &Elsewhere,
         parts: &Parts,
         body: Bytes,
     ) -> Result<Response, NotPassed> {
-        let within = if in_haste { IN_HASTE } else { ANSWERED_WITHIN };
+        let (to, follows) = (&elsewhere.holder, elsewhere.follows);
+        let within = if elsewhere.or_here { IN_HASTE } else { ANSWERED_WITHIN };
         let upgrade = parts.extensions.get::<OnUpgrade>().cloned();
         match upgrade.filter(|_| parts.headers.contains_key(header::UPGRADE)) {
-            Some(upgrade) => self.pass_socket(to, parts, upgrade).await,
+            Some(upgrade) => self.pass_socket((to, follows), parts, upgrade).await,
             None => self.pass_request(to, parts, body, within).await,
         }
     }
@@ -107,14 +109,23 @@ impl Others {
     ) -> Result<Response, NotPassed> {
         let _seat = self.requests.try_acquire().map_err(too_many)?;
         let request = self.request(to, parts, &body).await?.body(body);
-        let answer = async { whole(request.send().await?).await };
+        let answer = async { self.answered(request.send().await?).await };
         let answer = timeout(within, answer).await.map_err(|_| late(within))??;
         count("request");
         Ok(answer)
     }
 
-    async fn pass_socket(&self, to: &Holder, parts: &Parts, ours: OnUpgrade) -> Result<Response, NotPassed> {
-        let seat = self.sockets.clone().try_acquire_owned().map_err(too_many)?;
+    async fn pass_socket(
+        &self,
+        (to, follows): (&Holder, bool),
+        parts: &Parts,
+        ours: OnUpgrade,
+    ) -> Result<Response, NotPassed> {
+        let (seats, closing) = match follows {
+            true => (&self.followers, &self.followers_closing),
+            false => (&self.sockets, &self.closing),
+        };
+        let seat = seats.clone().try_acquire_owned().map_err(too_many)?;
         let mut request = self.request(to, parts, b"").await?;
         for name in [header::CONNECTION, header::UPGRADE] {
             if let Some(value) = parts.headers.get(&name) {
@@ -135,7 +146,7 @@ impl Others {
         let relay = Relay {
             ours,
             theirs: answer,
-            closing: self.closing.subscribe(),
+            closing: closing.subscribe(),
             _seat: seat,
         };
         tokio::spawn(relay::run(relay));
@@ -149,11 +160,34 @@ impl Others {
         let signature = signature.map_err(|error| NotPassed::Lost(error.to_string()))?;
         let url = format!("{}{path}", to.address);
         let method: Method = parts.method.clone();
-        Ok(self
+        let request = self
             .client
             .request(method, url)
             .headers(passed(&parts.headers))
-            .header(proof::HEADER, signature))
+            .header(proof::HEADER, signature);
+        Ok(match parts.headers.get(header::HOST) {
+            Some(host) => request.header(proof::HOST, host),
+            None => request,
+        })
+    }
+
+    /// Returns an answer with its whole body, or an event stream with a body that goes on.
+    async fn answered(&self, answer: reqwest::Response) -> Result<Response, NotPassed> {
+        let content_type = answer.headers().get(header::CONTENT_TYPE);
+        if content_type.is_none_or(|of| !of.as_bytes().starts_with(b"text/event-stream")) {
+            return whole(answer).await;
+        }
+        let seat = self.followers.clone().try_acquire_owned().map_err(too_many)?;
+        let response = with_headers(answer.status(), answer.headers());
+        let mut closing = self.followers_closing.subscribe();
+        let pieces = answer.bytes_stream().take_until(async move {
+            let _ = closing.wait_for(|closing| *closing).await;
+        });
+        let pieces = pieces.inspect(move |_| {
+            let _seat = &seat;
+        });
+        count("stream");
+        built(response, Body::from_stream(pieces))
     }
 }
 
@@ -167,7 +201,8 @@ fn passed(headers: &HeaderMap) -> HeaderMap {
         .map(|name| name.trim().to_ascii_lowercase())
         .collect();
     let stays = |name: &HeaderName| {
-        !OF_A_CONNECTION.contains(name) && *name != proof::HEADER && !named.iter().any(|named| named == name.as_str())
+        let is_ours = *name == proof::HEADER || *name == proof::HOST;
+        !OF_A_CONNECTION.contains(name) && !is_ours && !named.iter().any(|named| named == name.as_str())
     };
     let kept = headers.iter().filter(|(name, _)| stays(name));
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
@@ -220,6 +255,7 @@ mod tests {
             ("content-length", "3"),
             ("transfer-encoding", "chunked"),
             ("ringback-peer", "1.00"),
+            ("ringback-host", "evil.example.com"),
         ] {
             headers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
         }

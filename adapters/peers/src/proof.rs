@@ -7,6 +7,8 @@ use ring::{digest, hmac};
 
 /// Name of the header that carries the proof.
 pub const HEADER: &str = "ringback-peer";
+/// Name of the header with the `Host` that the client sent to the forwarding node.
+pub(super) const HOST: &str = "ringback-host";
 /// Largest age of a request, into the past or the future, in seconds. Clocks of nodes agree within seconds.
 pub const FRESH_FOR_SECONDS: i64 = 30;
 

@@ -347,6 +347,14 @@ async fn find(store: &dyn Store, credential: &Credential) -> ApiResult<(Account,
     }
 }
 
+/// Returns whether a key or session has become invalid or lost a scope. If the store does not answer, it has not.
+pub async fn has_lost(store: &dyn Store, credential: &Credential, scope: Scope) -> bool {
+    match find(store, credential).await {
+        Ok((_, key)) => !key.may(scope),
+        Err(error) => matches!(error, ApiError::Unauthorized(_)),
+    }
+}
+
 /// Returns the account of a key or session, unless that has become invalid or lost `read`. Streams check this repeatedly.
 pub async fn account_of(store: &dyn Store, credential: &Credential) -> ApiResult<Account> {
     let (account, key) = find(store, credential).await?;

@@ -5,14 +5,22 @@ pub mod end;
 pub mod events;
 pub mod export;
 pub mod filters;
+pub mod listen;
 pub mod live;
+mod live_socket;
+pub mod live_tickets;
+pub mod operate;
+mod operator_audio;
 pub mod peaks;
 pub mod recording;
 pub mod turns;
+pub mod watch;
 
 use axum::{
     Router,
-    extract::State,
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
     routing::{get, post},
 };
 use domain::{
@@ -21,12 +29,13 @@ use domain::{
     ports::store::{Account, ConversationRow},
 };
 use filters::ListParameters;
+use peers::Peers;
 
 use super::{
     RestState,
     auth::Caller,
     cursor::Binding,
-    envelope::Reply,
+    envelope::{Enveloped, Reply},
     error::{ApiError, ApiResult, OrNoSuch},
     path_id::PathId,
     query::{Parameters, Query, RawQuery},
@@ -53,6 +62,34 @@ pub fn routes() -> Router<RestState> {
             "/public/v1/conversations/{conversationId}/recording/peaks",
             get(peaks::show),
         )
+}
+
+/// Builds the routes that only the node which holds the call can answer, for clients with a key or session.
+pub fn routes_at_the_holder() -> Router<RestState> {
+    Router::new()
+        .route("/public/v1/conversations/{conversationId}/live", get(watch::stream))
+        .route(
+            "/public/v1/conversations/{conversationId}/live-tickets",
+            post(live_tickets::create),
+        )
+}
+
+/// Builds the routes of WebSockets to live calls, which need a ticket and no key.
+pub fn sockets() -> Router<RestState> {
+    Router::new()
+        .route("/public/v1/conversations/{conversationId}/listen", get(listen::listen))
+        .route(
+            "/public/v1/conversations/{conversationId}/operate",
+            get(operate::operate),
+        )
+}
+
+/// Passes a request on to the node that holds its call.
+pub async fn to_the_holder(peers: State<Peers>, request: Request, next: Next) -> Response {
+    let mut response = peers::layer::to_the_holder(peers, request, next).await;
+    // The body of another node's response has its envelope.
+    response.extensions_mut().insert(Enveloped);
+    response
 }
 
 /// Handles `GET /public/v1/conversations`.

@@ -87,6 +87,7 @@ use net::address_policy::AddressPolicy;
 use peers::Peers;
 
 pub use concurrency_limit::ConcurrencyLimit;
+pub use conversations::live_tickets::LiveAccess;
 pub use events::AccountEvents;
 use tokio::sync::watch;
 
@@ -136,6 +137,8 @@ pub struct RestState {
     pub event_stream_limit: ConcurrencyLimit,
     /// Streams of account events.
     pub account_events: AccountEvents,
+    /// Tickets and listeners of live calls.
+    pub live: LiveAccess,
     /// True once event streams must end because the service stops.
     pub stopping: watch::Receiver<bool>,
     /// Converter of documents to text.
@@ -175,6 +178,14 @@ pub fn with_envelope(routes: Router) -> Router {
 
 /// Builds the routes without the envelope's layer, so that a test can add its own routes.
 pub fn routes(state: RestState) -> Router {
+    let require_key = middleware::from_fn_with_state(auth::Gatekeeper::new(state.clone()), auth::require_key);
+    let at_the_holder = conversations::routes_at_the_holder()
+        .route_layer(require_key.clone())
+        .merge(conversations::sockets())
+        .route_layer(middleware::from_fn_with_state(
+            state.peers.clone(),
+            conversations::to_the_holder,
+        ));
     let keyed = Router::new()
         .route("/public/v1/me", get(me::show))
         .route("/public/v1/me/api-key/regenerate", post(me::regenerate_key))
@@ -223,10 +234,8 @@ pub fn routes(state: RestState) -> Router {
         .route("/public/v1/calls", post(calls::create))
         .route("/public/v1/calls/live", get(calls::in_progress::list))
         .route("/public/v1/calls/inbound", post(calls::inbound::create))
-        .route_layer(middleware::from_fn_with_state(
-            auth::Gatekeeper::new(state.clone()),
-            auth::require_key,
-        ))
+        .route_layer(require_key)
+        .merge(at_the_holder)
         .merge(session::opening())
         // This layer is the outer one, so that a refusal costs no database query.
         .route_layer(middleware::from_fn_with_state(

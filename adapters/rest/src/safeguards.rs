@@ -63,12 +63,19 @@ async fn patch(
 /// Reads the rules from a body.
 fn read(body: &Map<String, Value>) -> ApiResult<Safeguards> {
     let mut fields = Fields::of(body, "");
-    fields.only(&["callingHours", "callsPerNumber", "allowedPrefixes", "dailyCalls"]);
+    fields.only(&[
+        "callingHours",
+        "callsPerNumber",
+        "allowedPrefixes",
+        "dailyCalls",
+        "liveListening",
+    ]);
     let rules = Safeguards {
         calling_hours: part(&mut fields, "callingHours", calling_hours),
         calls_per_number: part(&mut fields, "callsPerNumber", calls_per_number),
         allowed_prefixes: part(&mut fields, "allowedPrefixes", allowed_prefixes),
         daily_calls: part(&mut fields, "dailyCalls", daily_calls),
+        live_listening: fields.value("liveListening").is_none() || fields.flag("liveListening"),
     };
     fields.end()?;
     Ok(rules)

@@ -26,7 +26,7 @@ const EXCEPTIONS: [(&str, &str, &[Scope]); 20] = [
     ("DELETE", "/session/{sessionId}", ADMIN),
     ("DELETE", "/conversations/{conversationId}", ADMIN),
     ("POST", "/conversations/{conversationId}/…", LIVE),
-    ("GET", "/conversations/{conversationId}/listen", LIVE),
+    ("GET", "/conversations/{conversationId}/live", LIVE),
     // These store nothing.
     ("POST", "/knowledge-base/search", READ),
     ("POST", "/campaigns/csv/check", READ),

@@ -112,6 +112,11 @@ pub struct Entrance {
 }
 
 impl Entrance {
+    /// Returns the origin of the pages there.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
     fn cookie(&self) -> &'static str {
         match self.is_secure {
             true => SECURE_COOKIE,

@@ -17,11 +17,12 @@ pub(super) fn speaker_word(speaker: Speaker) -> &'static str {
     match speaker {
         Speaker::Agent => "agent",
         Speaker::User => "user",
+        Speaker::Operator => "operator",
     }
 }
 
 fn parse_speaker(word: &str) -> Option<Speaker> {
-    [Speaker::Agent, Speaker::User]
+    [Speaker::Agent, Speaker::User, Speaker::Operator]
         .into_iter()
         .find(|speaker| speaker_word(*speaker) == word)
 }

@@ -119,6 +119,13 @@ impl Speech {
         self.audio.get(from..to).unwrap_or_default().to_vec()
     }
 
+    /// Returns the `samples` from `position` on, or fewer if there are fewer, and takes none.
+    pub fn peek(&self, position: u64, samples: u64) -> &[u8] {
+        let end = (position + samples).min(self.synthesised);
+        let (from, to) = (self.offset(position), self.offset(end));
+        self.audio.get(from..to).unwrap_or_default()
+    }
+
     /// Returns the words whose audio is before `position`.
     pub fn heard(&self, position: u64) -> &str {
         let end = self

@@ -1,12 +1,11 @@
 //! The receiving side of a session: decodes the line, keeps its time, detects voice, and prepares the
 //! recogniser's samples.
 
-use super::{SessionConfig, SessionError, clock::StreamClock};
+use super::{SessionConfig, SessionError, clock::StreamClock, recorded::Tracks};
 use crate::{
     amd::Tone,
     codec,
     format::LineFormat,
-    recording::StereoMixer,
     resample::{ResampleError, Resampler},
     tone::{Beep, BeepDetector},
     vad::{BLOCK_MS, Vad},
@@ -78,13 +77,7 @@ impl Hearing {
     }
 
     /// Takes audio of the line. The verdicts on the blocks it fills go to `blocks`.
-    pub(super) fn receive(
-        &mut self,
-        audio: &[u8],
-        now_ms: u64,
-        blocks: &mut Vec<HeardBlock>,
-        mixer: Option<&mut StereoMixer>,
-    ) {
+    pub(super) fn receive(&mut self, audio: &[u8], now_ms: u64, blocks: &mut Vec<HeardBlock>, tracks: &mut Tracks) {
         let mut pcm = std::mem::take(&mut self.pcm);
         pcm.clear();
         codec::decode(self.format.encoding, audio, &mut pcm);
@@ -103,9 +96,7 @@ impl Hearing {
         self.show(&pcm, blocks);
         self.resample(&pcm);
         self.beep.push(&pcm, &mut self.beeps);
-        if let Some(mixer) = mixer {
-            record(mixer, self.samples, &pcm);
-        }
+        tracks.user(self.samples, &pcm);
         self.samples += pcm.len() as u64;
         self.pcm = pcm;
     }
@@ -149,6 +140,11 @@ impl Hearing {
     pub(super) fn position(&self, now_ms: u64) -> u64 {
         let stall_ms = self.clock.now(now_ms).saturating_sub(self.clock.heard_ms());
         self.samples + stall_ms * self.samples_per_ms
+    }
+
+    /// Returns the format of the line.
+    pub(super) fn format(&self) -> LineFormat {
+        self.format
     }
 
     /// Returns the rate of the line in Hz.
@@ -203,20 +199,4 @@ impl Hearing {
             self.for_recogniser.clear();
         }
     }
-}
-
-/// Puts the user's samples at their position. Missing samples before them become silence.
-fn record(mixer: &mut StereoMixer, position: u64, pcm: &[i16]) {
-    let silence = [0; 160];
-    let mut missing = position.saturating_sub(mixer.user_position()) as usize;
-    while missing > 0 {
-        let piece = missing.min(silence.len());
-        let before = mixer.user_position();
-        mixer.push_user(&silence[..piece]);
-        if mixer.user_position() == before {
-            break;
-        }
-        missing -= piece;
-    }
-    mixer.push_user(pcm);
 }

@@ -143,4 +143,17 @@ impl AudioSession {
             self.events.push_back(SessionEvent::SpeechStarted { at_ms });
         }
     }
+
+    /// Updates the expected answer, and the words that may come back as echo, from the agent's last words.
+    pub(super) fn agent_said(&mut self, event: &SessionEvent) {
+        if let SessionEvent::BargedIn { heard, .. } | SessionEvent::SpeakingEnded { heard, .. } = event
+            && !heard.is_empty()
+        {
+            self.said.clone_from(heard);
+            self.said_ms = self.hearing.now(self.now_ms);
+            let to_the_end = matches!(event, SessionEvent::SpeakingEnded { .. });
+            self.spoke_ms = to_the_end.then_some(self.began_ms..self.said_ms);
+            self.endpointing.agent_said(heard);
+        }
+    }
 }

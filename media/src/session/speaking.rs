@@ -1,19 +1,22 @@
 //! The speaking side of a session: one speech at a time, with the parts of its audio that were sent, played and heard.
 
 mod keys;
+mod live;
+mod pace;
 
 use std::collections::VecDeque;
 
-use keys::KEYS;
+use live::{LIVE, Live};
+use pace::Pace;
 
 use super::{
     LineOutput, Manner, Say, SessionConfig, SessionEvent, SpeechId, SynthesisJob, echo::SILENT_DB, levels::Levels,
+    recorded::Tracks,
 };
 use crate::{
     codec,
     format::LineFormat,
     playout::{Ledger, Speech, WordEnd},
-    recording::StereoMixer,
 };
 
 /// Waiting audio in milliseconds below which the next text is synthesised.
@@ -24,40 +27,6 @@ const WELL_AHEAD_MS: u64 = 6_000;
 
 /// Interval in milliseconds of further looks if neither a mark nor the clock tells when the line has room.
 const LOOK_AGAIN_MS: u64 = 20;
-
-/// Pace at which a line is fed.
-#[derive(Debug, Clone, Copy)]
-struct Pace {
-    /// Most samples sent ahead.
-    ahead: u64,
-    /// Samples of a media message.
-    message: u64,
-    /// With fewer samples ahead, a shorter message is sent rather than waiting for more.
-    low: u64,
-    /// Whether every message must be whole, because the line plays it as it comes.
-    whole: bool,
-}
-
-impl Pace {
-    /// Returns the pace: lines that buffer and can be cleared get a second and a half ahead, others 20 ms at a time.
-    fn of(config: &SessionConfig) -> Self {
-        let ms = u64::from(config.format.sample_rate / 1_000);
-        match config.abilities.buffers && config.abilities.clear {
-            true => Self {
-                ahead: 1_500 * ms,
-                message: 200 * ms,
-                low: 100 * ms,
-                whole: false,
-            },
-            false => Self {
-                ahead: 60 * ms,
-                message: 20 * ms,
-                low: 20 * ms,
-                whole: !config.abilities.buffers,
-            },
-        }
-    }
-}
 
 /// Reason why a speech ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +58,8 @@ struct Current {
     speech_base: u64,
     /// The furthest position that was played before the last cut.
     heard: u64,
+    /// An operator's audio, which is played instead of a text.
+    live: Option<Live>,
 }
 
 impl Current {
@@ -106,6 +77,7 @@ impl Current {
             sent_base: 0,
             speech_base: 0,
             heard: 0,
+            live: None,
         }
     }
 
@@ -122,7 +94,8 @@ impl Current {
     }
 
     fn is_complete(&self) -> bool {
-        self.last && self.queue.is_empty() && !self.speech.expects_audio()
+        let live = self.live.as_ref().is_some_and(|live| !live.is_over());
+        self.last && self.queue.is_empty() && !self.speech.expects_audio() && !live
     }
 }
 
@@ -164,7 +137,7 @@ impl Speaking {
     /// Returns the speech that is being said.
     pub(super) fn speech(&self) -> Option<SpeechId> {
         let id = self.current.as_ref().map(|current| current.id);
-        id.filter(|id| *id != KEYS)
+        id.filter(|id| *id < LIVE)
     }
 
     /// Returns the time of the present speech's first synthesised audio.
@@ -177,9 +150,10 @@ impl Speaking {
         self.current.is_none()
     }
 
-    /// Returns whether audio of an unfinished speech was sent, paused or not.
+    /// Returns whether audio of an unfinished speech was sent, paused or not. An operator's audio is no speech.
     pub(super) fn is_audible(&self) -> bool {
-        self.current.as_ref().is_some_and(|current| current.audible)
+        let audible = |current: &Current| current.audible && current.live.is_none();
+        self.current.as_ref().is_some_and(audible)
     }
 
     /// Returns whether barge-in may stop the present speech.
@@ -306,33 +280,37 @@ impl Speaking {
         }
     }
 
-    /// Sends the audio that the line should have now. With a mixer, records it where it will play; `position` is now.
+    /// Sends the audio that the line should have now, and records it where it will play; `position` is now.
     pub(super) fn pump(
         &mut self,
         now_ms: u64,
         outputs: &mut VecDeque<LineOutput>,
-        mut recording: Option<(&mut StereoMixer, u64)>,
+        (tracks, position): (&mut Tracks, u64),
     ) {
         while let Some(audio) = self.next_message(now_ms) {
-            let ahead = self.ledger.outstanding(now_ms);
-            if let Some((mixer, position)) = &mut recording {
-                let mut pcm = Vec::with_capacity(audio.len());
-                codec::decode(self.format.encoding, &audio, &mut pcm);
-                // The line's time moves in frames, which may be late, and playout's time does not. Audio that
-                // continues other audio is therefore placed directly after it.
-                let from = match ahead > 0 {
-                    true => self.recorded_end,
-                    false => self.recorded_end.max(*position),
-                };
-                let from = from.max(mixer.taken());
-                mixer.push_agent_at(from, &pcm);
-                self.recorded_end = from + pcm.len() as u64;
-            }
-            let samples = audio.len() / self.format.encoding.bytes_per_sample();
-            self.ledger.send(samples as u64, now_ms);
-            outputs.push_back(LineOutput::Audio(audio));
-            outputs.extend(self.ledger.mark().map(|id| LineOutput::Mark(format!("m{id}"))));
+            self.send(audio, now_ms, outputs, (&mut *tracks, position));
         }
+    }
+
+    fn send(
+        &mut self,
+        audio: Vec<u8>,
+        now_ms: u64,
+        outputs: &mut VecDeque<LineOutput>,
+        (tracks, position): (&mut Tracks, u64),
+    ) {
+        let ahead = self.ledger.outstanding(now_ms);
+        // The line's time moves in frames, which may be late, and playout's time does not. Audio that
+        // continues other audio is therefore placed directly after it.
+        let from = match ahead > 0 {
+            true => self.recorded_end,
+            false => self.recorded_end.max(position),
+        };
+        let samples = audio.len() / self.format.encoding.bytes_per_sample();
+        self.recorded_end = tracks.agent(from, &audio, self.format.encoding) + samples as u64;
+        self.ledger.send(samples as u64, now_ms);
+        outputs.push_back(LineOutput::Audio(audio));
+        outputs.extend(self.ledger.mark().map(|id| LineOutput::Mark(format!("m{id}"))));
     }
 
     /// Returns the end of the agent's recording, without cleared audio.
@@ -341,6 +319,9 @@ impl Speaking {
     }
 
     fn next_message(&mut self, now_ms: u64) -> Option<Vec<u8>> {
+        if self.is_live() {
+            return self.next_live_message(now_ms);
+        }
         let pace = self.pace;
         let head = self.ledger.head(now_ms);
         let ahead = self.ledger.outstanding(now_ms);
@@ -413,7 +394,7 @@ impl Speaking {
         };
         let (speech, heard) = (current.id, heard.to_owned());
         match how {
-            _ if speech == KEYS => None,
+            _ if speech >= LIVE => None,
             Drop::BargedIn => Some(SessionEvent::BargedIn { speech, heard, at_ms }),
             Drop::Failed if !current.audible => None,
             Drop::Ended | Drop::Failed => Some(SessionEvent::SpeakingEnded { speech, heard, at_ms }),
@@ -441,6 +422,9 @@ impl Speaking {
     /// Returns when the line or the end of the speech needs attention.
     pub(super) fn deadline(&self, now_ms: u64) -> Option<u64> {
         let current = self.current.as_ref().filter(|current| !current.paused)?;
+        if let Some(live) = current.live.as_ref().filter(|live| !live.is_over()) {
+            return live.deadline();
+        }
         let unsent = current.speech.unsent();
         let short = unsent < self.pace.message && !current.is_complete();
         if short && self.pace.whole {

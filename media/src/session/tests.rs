@@ -4,10 +4,12 @@ mod carrier;
 mod echo;
 mod held;
 mod machines;
+mod operator;
 mod phone;
 mod properties;
 mod recogniser;
 mod sounds;
+mod taps;
 
 use carrier::{Bench, CARRIER, MARKLESS, PACED, config};
 

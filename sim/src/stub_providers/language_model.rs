@@ -69,7 +69,10 @@ impl ModelRequest {
                 notes::DAMAGED => self.said(Speaker::User, "", true),
                 // Only notes about the present moment follow.
                 now if now.starts_with(notes::NOW) => break,
-                words => self.said(Speaker::User, words, false),
+                words => match words.strip_prefix(notes::OPERATOR) {
+                    Some(said) => self.said(Speaker::Operator, said.trim_end_matches(']'), false),
+                    None => self.said(Speaker::User, words, false),
+                },
             }
         }
     }

@@ -135,6 +135,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         upload_limit: rest::upload_limit(),
         event_stream_limit: rest::event_stream_limit(4_096),
         account_events: rest::AccountEvents::new(4_096),
+        live: rest::LiveAccess::new(200, &["https://app.example.com".to_owned()]),
         stopping: node.stopping(),
         documents: Arc::new(Documents::new(document_settings()).unwrap()),
         services: CheckedServices::new(Arc::new(FakeServices::default())),

@@ -222,6 +222,7 @@ async fn start_service(
         upload_limit: rest::upload_limit(),
         event_stream_limit: rest::event_stream_limit(4_096),
         account_events: rest::AccountEvents::new(4_096),
+        live: rest::LiveAccess::new(200, &["https://app.example.com".to_owned()]),
         stopping: stopping.subscribe(),
         documents: Arc::new(Documents::new(document_settings()).unwrap()),
         knowledge,

@@ -111,6 +111,7 @@ fn line(number: usize, turn: &TurnFact) -> String {
     let speaker = match turn.speaker {
         Speaker::Agent => "agent",
         Speaker::User => "user",
+        Speaker::Operator => "operator",
     };
     let words: String = turn.text.chars().take(MOST_TURN_CHARS).collect();
     let at = super::moments::timestamp(turn.started_ms);

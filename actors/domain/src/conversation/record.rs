@@ -122,6 +122,11 @@ pub async fn turns(store: &dyn Store, call: AttemptId, facts: Vec<TurnFact>) -> 
     Ok(facts.into_iter().map(|fact| turn(fact, &mut latencies)).collect())
 }
 
+/// Returns a turn without its latencies.
+pub fn turn_of(fact: TurnFact) -> Turn {
+    turn(fact, &mut HashMap::new())
+}
+
 fn turn(fact: TurnFact, latencies: &mut HashMap<i64, TurnLatency>) -> Turn {
     let TurnDetail {
         voice,
@@ -227,6 +232,14 @@ pub enum EventType {
     Digits,
     /// A client gave the model a note for the rest of the call.
     Instructions,
+    /// A client listens to the call.
+    ListenerJoined,
+    /// A client listens no more.
+    ListenerLeft,
+    /// An operator took the call over.
+    OperatorJoined,
+    /// The agent has the call again, or it ended.
+    OperatorLeft,
     /// A reply broke off after a whole sentence.
     ReplyBrokeOff,
     /// Speech recognition failed for good.
@@ -246,7 +259,7 @@ pub enum EventType {
 }
 
 // The words are the names of the facts.
-spelled!(EventType, Safeguard "safeguard", Received "received", Dialed "dialed", Ringing "ringing", Answered "answered", Overridden "overridden", WhoAnswered "amd", Beep "beep", Interrupted "barged_in", Filler "filler", KeysPressed "keys", KeySent "pressed", BuiltInTool "built_in_tool", ToolBegan "tool_begun", ToolAnswered "tool", CallBack "call_back", OptedOut "opted_out", Transfer "transfer", TransferTaken "transfer_taken", TransferUnanswered "transfer_unanswered", Transferred "transferred", TransferFailed "transfer_failed", AgentTransfer "agent_transfer", AgentChanged "agent_changed", AgentTransferFailed "agent_transfer_failed", Language "language", Say "say", TransferWanted "transfer_wanted", Digits "digits", Instructions "instructions", ReplyBrokeOff "reply_broke_off", RecogniserLost "deafness", MediaLost "media_lost", MediaBack "media_back", StreamCrashed "stream_crashed", TakenOver "taken_over", FactsLost "facts_lost", Ended "ended");
+spelled!(EventType, Safeguard "safeguard", Received "received", Dialed "dialed", Ringing "ringing", Answered "answered", Overridden "overridden", WhoAnswered "amd", Beep "beep", Interrupted "barged_in", Filler "filler", KeysPressed "keys", KeySent "pressed", BuiltInTool "built_in_tool", ToolBegan "tool_begun", ToolAnswered "tool", CallBack "call_back", OptedOut "opted_out", Transfer "transfer", TransferTaken "transfer_taken", TransferUnanswered "transfer_unanswered", Transferred "transferred", TransferFailed "transfer_failed", AgentTransfer "agent_transfer", AgentChanged "agent_changed", AgentTransferFailed "agent_transfer_failed", Language "language", Say "say", TransferWanted "transfer_wanted", Digits "digits", Instructions "instructions", ListenerJoined "listener_joined", ListenerLeft "listener_left", OperatorJoined "operator_joined", OperatorLeft "operator_left", ReplyBrokeOff "reply_broke_off", RecogniserLost "deafness", MediaLost "media_lost", MediaBack "media_back", StreamCrashed "stream_crashed", TakenOver "taken_over", FactsLost "facts_lost", Ended "ended");
 
 /// Returns a stored event as it is shown. Returns `None` for a name that is not shown.
 pub fn event(row: &EventRow) -> Option<CallEvent> {

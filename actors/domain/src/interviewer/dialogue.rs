@@ -341,7 +341,7 @@ impl Dialogue {
                 ..
             } => self.take_user(text, *damaged),
             HistoryItem::Said {
-                speaker: Speaker::Agent,
+                speaker: Speaker::Agent | Speaker::Operator,
                 text,
                 interrupted,
                 ..

@@ -14,7 +14,7 @@ use crate::{
 
 /// Sentences that are asked for. The question about an opt-out stays English, since it must be known again
 /// by its words.
-pub(super) const ASKED: [&str; 8] = [
+pub(super) const ASKED: [&str; 9] = [
     "pardon",
     "broken",
     "time_is_up",
@@ -22,6 +22,7 @@ pub(super) const ASKED: [&str; 8] = [
     "nobody_there",
     "cut_off",
     "lost_you",
+    "back_with_you",
     "opted_out",
 ];
 

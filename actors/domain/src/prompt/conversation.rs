@@ -49,6 +49,11 @@ impl Conversation {
                 interrupted,
                 ..
             } => self.agent(text, *interrupted),
+            HistoryItem::Said {
+                speaker: Speaker::Operator,
+                text,
+                ..
+            } => self.user(&format!("{}{}]", notes::OPERATOR, without_brackets(text))),
             HistoryItem::Tool {
                 name,
                 arguments,

@@ -10,6 +10,8 @@ pub const INTERRUPTED: &str = "[They cut you short.]";
 pub const DAMAGED: &str = "[Part of what they said was not understood.]";
 /// Nobody said anything, and it is the agent's turn.
 pub const YOUR_TURN: &str = "[It is your turn.]";
+/// Beginning of the note with the words of an operator.
+pub const OPERATOR: &str = "[A person of the team took over and said: ";
 /// Beginning of the note with the time, which extends to the end of the message.
 pub const NOW: &str = "[It is ";
 /// Beginning of the note with an instruction that people gave during the call.

@@ -13,15 +13,18 @@ use domain::{
     agent::Agent,
     ports::{transcriber::Transcriber, usage::Meter},
 };
-use media::format::LineFormat;
+use media::format::{Encoding, LineFormat};
 
 /// Providers and settings of the stream, kept for a switch to another agent.
 pub(super) struct Providers {
     pub(super) transcriber: Arc<dyn Transcriber>,
     pub(super) line_rate: u32,
+    pub(super) encoding: Encoding,
     pub(super) meter: Meter,
     pub(super) settings: StreamSettings,
     pub(super) hears: Hears,
+    /// The present agent.
+    pub(super) agent: Arc<Agent>,
 }
 
 /// Settings of a recogniser: language, Hinglish, terms, format.
@@ -45,6 +48,7 @@ impl Stream {
     pub(super) fn adopt(&mut self, agent: &Arc<Agent>) {
         let providers = &mut self.providers;
         self.voices.adopt(agent.clone());
+        providers.agent = agent.clone();
         if !agent.platform_settings.privacy.record_voice
             && let Some(mut recording) = self.recording.take()
         {

@@ -1,10 +1,10 @@
-//! Call-backs that the agent promised. They are recorded in the journal at once, for a process that takes the
-//! call over, and written with the outcome.
+//! Call-backs that the agent promised, and wishes never to be called again. Call-backs are recorded in the journal
+//! at once, for a process that takes the call over, and written with the outcome.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::EffectHandler;
-use crate::attempt::Inheritance;
+use crate::{attempt::Inheritance, call::writer::Write};
 use domain::{callback_time::SpokenTime, ports::store::CALL_BACK, retry::CallBackWish};
 
 /// Returns the call-back that was promised last, unless the callee has opted out of calls since.
@@ -24,5 +24,15 @@ impl EffectHandler {
         let wish = CallBackWish { time, said_at };
         self.call_back = Some(wish);
         self.record_event(CALL_BACK, &serde_json::to_value(wish).unwrap_or(Value::Null));
+    }
+
+    pub(super) fn opt_out(&mut self) {
+        self.call_back = None;
+        let attempt = &self.plan.attempt;
+        let (account, number) = (attempt.account, attempt.contact.phone_number.clone());
+        if !number.is_nobodys() && !std::mem::replace(&mut self.opted_out, true) {
+            self.write(Write::OptOut(account, number));
+            self.record_event("opted_out", &json!({}));
+        }
     }
 }

@@ -9,12 +9,16 @@ use crate::{
         timers::Timers,
         writer::Write,
     },
+    live_feed::LiveEvent,
 };
 use domain::ports::{store::StoreResult, usage::usage};
 
 impl EffectHandler {
     pub(super) fn finish(&mut self, ending: Ending) {
         self.timers = Timers::default();
+        if ending != Ending::Nothing {
+            self.followers.tell(|| LiveEvent::End);
+        }
         if let Ending::Outcome(outcome) | Ending::Written(outcome) = &ending {
             self.outcome = Ok(outcome.clone());
         }

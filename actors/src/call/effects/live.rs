@@ -1,7 +1,7 @@
-//! Clients' commands to a live call.
+//! Clients' commands to a live call, and its state for readers.
 
 use super::EffectHandler;
-use crate::call::{CallCommand, CommandAnswer, CommandKind, state::Event};
+use crate::call::{CallCommand, CallSnapshot, CommandAnswer, CommandKind, state::Event};
 use domain::ports::carrier::TransferKind;
 
 impl EffectHandler {
@@ -14,6 +14,16 @@ impl EffectHandler {
                 CommandAnswer::Done
             }
         }
+    }
+
+    /// Returns the state of the call at this moment.
+    pub(super) fn snapshot(&self) -> Option<CallSnapshot> {
+        let machine = self.machine.as_ref()?;
+        Some(CallSnapshot {
+            phase: machine.phase(),
+            turns: machine.history().turns(),
+            operator: machine.operator().map(str::to_owned),
+        })
     }
 
     fn refusal(&self, wanted: &CommandKind) -> Option<String> {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::EffectHandler;
+use crate::live_feed::LiveEvent;
 use domain::{
     history::Speaker,
     ports::store::{EventFact, Fact, TurnFact},
@@ -34,6 +35,7 @@ impl EffectHandler {
             let tokens = self.meter.tokens();
             turn.detail.tokens = tokens.since(std::mem::replace(&mut self.told_tokens, tokens));
         }
+        self.followers.tell(|| LiveEvent::Turn(Box::new(turn.clone())));
         self.record(Fact::Turn(turn));
     }
 

@@ -15,6 +15,7 @@ impl State {
         if matches!(self.phase, Phase::HangingUp { .. } | Phase::Ended) {
             return;
         }
+        self.operator_gone("call_ended", fx);
         self.drop_reply(fx);
         self.keep_keys(fx);
         if self.leg.dialed && !self.leg.over {
@@ -111,6 +112,7 @@ impl State {
             | Phase::Speaking
             | Phase::Machine(_)
             | Phase::Transferring(_)
+            | Phase::Operator { .. }
             | Phase::Closing { .. }
             | Phase::Lost(_) => self.end(EndReason::Completed, fx),
             Phase::HangingUp { .. } | Phase::Ended => {}
@@ -132,6 +134,7 @@ impl State {
             // A goodbye that is playing gets the remaining time at most.
             Phase::Closing { .. } => fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms)),
             Phase::Transferring(_) => self.overdue_in_transfer(),
+            Phase::Operator { .. } => self.overdue_for_operator(),
             Phase::Scheduled { .. }
             | Phase::Dialing { .. }
             | Phase::Unknown
@@ -159,6 +162,7 @@ impl State {
                 self.end(EndReason::Completed, fx);
             }
             Phase::Transferring(_) => self.overdue_in_transfer(),
+            Phase::Operator { .. } => self.overdue_for_operator(),
             Phase::Scheduled { .. }
             | Phase::Dialing { .. }
             | Phase::Unknown
@@ -197,6 +201,7 @@ impl State {
             | Phase::Thinking
             | Phase::Speaking
             | Phase::Machine(_)
+            | Phase::Operator { .. }
             | Phase::Closing { .. } => {
                 self.leg.stream_open = false;
                 if clean {

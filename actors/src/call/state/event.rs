@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Rules;
+use super::{OperatorLeft, Rules};
 
 use crate::{
     audio_stream::{Say, SpeechId, StreamEvent},
@@ -132,6 +132,13 @@ pub enum Event {
     Timer(CallTimer),
     /// A client's command that is possible now.
     Commanded(Box<CallCommand>),
+    /// An operator takes the call.
+    OperatorJoined {
+        /// Name of the key or user.
+        by: String,
+    },
+    /// The operator who has the call leaves it.
+    OperatorLeft(OperatorLeft),
     /// Request to end the call. A call that was not sent may be placed later.
     HangUp,
     /// Request to end the call for good.
@@ -178,6 +185,10 @@ pub enum Effect {
         /// Destination.
         to: Destination,
     },
+    /// Let the operator who was accepted last speak in place of the agent.
+    SeatOperator,
+    /// Let the operator speak no more.
+    UnseatOperator,
     /// Ask the carrier to open the media socket again.
     ReopenMedia {
         /// Number of the request within the call.

@@ -23,7 +23,7 @@ pub(super) struct Keys {
 impl State {
     /// Handles a key. It interrupts the agent like voice does, but at once, since nobody presses a key by chance.
     pub(super) fn key_pressed(&mut self, key: char, now_ms: u64, fx: &mut Vec<Effect>) {
-        if !self.in_conversation() {
+        if !self.in_conversation() && self.operator.is_none() {
             return;
         }
         self.user_speaks(now_ms, fx);

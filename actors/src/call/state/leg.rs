@@ -245,6 +245,7 @@ impl State {
             | Phase::Thinking
             | Phase::Speaking
             | Phase::Machine(_)
+            | Phase::Operator { .. }
             | Phase::Lost(_) => self.end(EndReason::Completed, fx),
             Phase::Scheduled { .. } | Phase::HangingUp { .. } | Phase::Ended => {}
         }

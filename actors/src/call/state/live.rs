@@ -74,12 +74,8 @@ impl State {
     /// Returns why the call cannot carry out a command now.
     pub fn refusal(&self, wanted: &CommandKind) -> Option<String> {
         let presses = matches!(wanted, CommandKind::Digits { .. }) && self.is_in_menu();
-        if matches!(self.phase, Phase::Lost(_)) {
-            return Some("the call's audio connection is lost".to_owned());
-        }
-        if !self.in_conversation() && !presses {
-            let state = json!(self.phase());
-            return Some(format!("the call is `{}`", state.as_str().unwrap_or_default()));
+        if let Some(why) = self.not_in_conversation().filter(|_| !presses) {
+            return Some(why);
         }
         let full = |what: &str, most: usize| Some(format!("{most} {what} already, and no more are taken"));
         match wanted {
@@ -97,6 +93,16 @@ impl State {
             }
             _ => None,
         }
+    }
+
+    /// Returns why the agent and the user do not talk, unless they do.
+    pub(super) fn not_in_conversation(&self) -> Option<String> {
+        if matches!(self.phase, Phase::Lost(_)) {
+            return Some("the call's audio connection is lost".to_owned());
+        }
+        let state = json!(self.phase());
+        let named = format!("the call is `{}`", state.as_str().unwrap_or_default());
+        (!self.in_conversation()).then_some(named)
     }
 
     /// Returns whether a phone menu or call screening is on the line.
@@ -147,6 +153,16 @@ impl State {
                 self.commands.notes.push(Note { text, holds_for });
             }
         }
+    }
+
+    /// Keeps the note of an operator who gives the call back, in place of the oldest if there are too many.
+    pub(super) fn keep_note(&mut self, by: &str, text: String, now_ms: u64, fx: &mut Vec<Effect>) {
+        let detail = json!({ "by": by, "text": text });
+        fx.push(event_fact(INSTRUCTIONS, self.elapsed_ms(now_ms), &detail.to_string()));
+        if self.commands.notes.len() >= MOST_NOTES {
+            self.commands.notes.remove(0);
+        }
+        self.commands.notes.push(text);
     }
 
     /// Says the waiting words if nobody speaks. With `interrupt`, cuts the agent off first.

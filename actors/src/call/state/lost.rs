@@ -87,7 +87,7 @@ impl State {
     pub(super) fn lose_media(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         let resume = match self.phase {
             Phase::PickedUp => Resume::PickUp,
-            Phase::Greeting | Phase::Listening | Phase::Speaking => Resume::Talk,
+            Phase::Greeting | Phase::Listening | Phase::Speaking | Phase::Operator { .. } => Resume::Talk,
             Phase::Thinking => Resume::Answer,
             Phase::Machine(machine) => Resume::Machine(machine),
             Phase::Scheduled { .. }
@@ -100,6 +100,7 @@ impl State {
             | Phase::HangingUp { .. }
             | Phase::Ended => Resume::No,
         };
+        self.operator_gone("lost", fx);
         self.drop_reply(fx);
         self.keep_keys(fx);
         self.leave_listening(now_ms, fx);

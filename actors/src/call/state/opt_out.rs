@@ -59,15 +59,15 @@ impl State {
         }
     }
 
-    /// Writes the wish at once, however the call goes on. In a conversation, returns true and ends the call with a
-    /// promise.
+    /// Writes the wish at once, however the call goes on. In a conversation with the agent, returns true and ends
+    /// the call with a promise.
     fn opts_out(&mut self, utterance: &Utterance, fx: &mut Vec<Effect>) -> bool {
         let talks = self.in_conversation();
-        let over = matches!(
+        let heard = matches!(
             self.phase,
-            Phase::Closing { .. } | Phase::HangingUp { .. } | Phase::Lost(_)
+            Phase::Closing { .. } | Phase::HangingUp { .. } | Phase::Lost(_) | Phase::Operator { .. }
         );
-        if !talks && !over {
+        if !talks && !heard {
             return false;
         }
         self.user.opt_out = OptOut::Wished;

@@ -130,6 +130,11 @@ impl State {
         fx.push(Effect::RunTool { run, name, arguments });
     }
 
+    /// Returns whether a tool outside the call is in progress.
+    pub fn runs_tool(&self) -> bool {
+        !self.tools.running.is_empty()
+    }
+
     /// Handles the end of a run. The result is kept whatever happens in the call.
     pub(super) fn tool_answered(&mut self, answer: ToolAnswer, now_ms: u64, fx: &mut Vec<Effect>) {
         let ToolAnswer { run, result, took_ms } = answer;

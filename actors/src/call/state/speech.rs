@@ -3,12 +3,15 @@
 use media::session::Manner;
 use serde_json::json;
 
-use super::{Effect, State, event_fact};
+use super::{Effect, Rules, State, event_fact};
 use crate::{
     audio_stream::{Say, SpeechId},
     call::history::tidy,
 };
-use domain::{pieces::Piece, ports::store::Fact};
+use domain::{
+    pieces::Piece,
+    ports::{store::Fact, synthesizer::Likely},
+};
 
 /// Characters kept of a text that the user interrupted.
 const MOST_INTENDED: usize = 1_000;
@@ -41,6 +44,21 @@ impl Speech {
 }
 
 impl State {
+    /// Returns texts that the agent will probably say, the soonest first.
+    pub fn likely_said(&self) -> Vec<Likely> {
+        let Rules {
+            greeting,
+            greeting_fixed,
+            phrases,
+            ..
+        } = &self.rules;
+        let likely = |text: String, fixed: bool| Likely { text, fixed };
+        let greeting = greeting.iter().map(|text| likely(text.clone(), *greeting_fixed));
+        let own = phrases.fillers.iter().map(|filler| format!("{filler} "));
+        let own = own.chain([phrases.pardon.to_owned()]);
+        greeting.chain(own.map(|text| likely(text, true))).collect()
+    }
+
     /// Says a whole text as one speech.
     pub(super) fn say_all(&mut self, text: &str, protected: bool, fx: &mut Vec<Effect>) {
         let speech = self.new_speech(protected);

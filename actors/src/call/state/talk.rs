@@ -46,6 +46,7 @@ impl State {
             | Phase::Ringing
             | Phase::Machine(_)
             | Phase::Transferring(_)
+            | Phase::Operator { .. }
             | Phase::Closing { .. }
             | Phase::Lost(_)
             | Phase::HangingUp { .. }
@@ -65,6 +66,8 @@ impl State {
                     self.early_voice_failed(speech, fx);
                 }
             }
+            StreamEvent::OperatorSaid(said) => self.operator_said(&said, fx),
+            StreamEvent::OperatorSilent => self.operator_silent(now_ms, fx),
             StreamEvent::Digit(key) => self.key_pressed(key, now_ms, fx),
             StreamEvent::LineDied => self.leg.dying = true,
             StreamEvent::DeafnessBegan(error) => {
@@ -177,7 +180,7 @@ impl State {
         }
     }
 
-    fn new_turn(&mut self) {
+    pub(super) fn new_turn(&mut self) {
         self.reply.rounds = 0;
         self.reply.fillers = 0;
         self.reply.filled_ms = None;
@@ -224,6 +227,8 @@ impl State {
             }
             Phase::Listening if wordless => self.wordless(utterance, now_ms, fx),
             Phase::Thinking if wordless => {}
+            // The words are kept, and the operator answers them.
+            Phase::Operator { .. } => {}
             Phase::Listening | Phase::Thinking => {
                 self.turn_ended(utterance, wordless, now_ms, fx);
                 self.answer(utterance, now_ms, fx);

@@ -7,6 +7,7 @@ mod inbound;
 mod live;
 mod machines;
 mod midcall;
+mod operator;
 mod opt_out;
 mod outside_tools;
 mod silent_replies;
@@ -141,6 +142,7 @@ fn way_to(phase: CallPhase) -> Vec<Event> {
             ];
             way_to(CallPhase::Speaking).into_iter().chain(handed_on).collect()
         }
+        CallPhase::Operator => then(way_to(CallPhase::Listening), Event::OperatorJoined { by: "Ada".into() }),
         CallPhase::Closing => then(way_to(CallPhase::Listening), Event::Timer(CallTimer::MaxDuration)),
         CallPhase::Ended => {
             let cause = CallProgress::Ended(EndCause::Busy);
@@ -149,7 +151,7 @@ fn way_to(phase: CallPhase) -> Vec<Event> {
     }
 }
 
-const PHASES: [CallPhase; 12] = [
+const PHASES: [CallPhase; 13] = [
     CallPhase::Scheduled,
     CallPhase::Dialing,
     CallPhase::Ringing,
@@ -160,6 +162,7 @@ const PHASES: [CallPhase; 12] = [
     CallPhase::Speaking,
     CallPhase::Voicemail,
     CallPhase::Transferring,
+    CallPhase::Operator,
     CallPhase::Closing,
     CallPhase::Ended,
 ];
@@ -184,8 +187,8 @@ fn row(event: &Event) -> Vec<CallPhase> {
 #[test]
 fn every_phase_knows_what_each_event_means() {
     use CallPhase::{
-        Answered as A, Closing as C, Dialing as D, Ended as E, Greeting as G, Listening as L, Ringing as R,
-        Scheduled as S, Speaking as P, Thinking as T, Transferring as X, Voicemail as V,
+        Answered as A, Closing as C, Dialing as D, Ended as E, Greeting as G, Listening as L, Operator as O,
+        Ringing as R, Scheduled as S, Speaking as P, Thinking as T, Transferring as X, Voicemail as V,
     };
     let progress = |fact| Event::Progress(fact);
     let lost = Event::Stream(StreamEvent::MediaClosed { clean: false });
@@ -194,64 +197,89 @@ fn every_phase_knows_what_each_event_means() {
     let table = [
         (
             Event::Permitted(PermitAnswer::Granted),
-            [D, D, R, A, G, L, T, P, V, X, C, E],
+            [D, D, R, A, G, L, T, P, V, X, O, C, E],
         ),
         (
             Event::Permitted(PermitAnswer::Late),
-            [E, D, R, A, G, L, T, P, V, X, C, E],
+            [E, D, R, A, G, L, T, P, V, X, O, C, E],
         ),
         (
             Event::Permitted(PermitAnswer::Lost),
-            [E, D, R, A, G, L, T, P, V, X, C, E],
+            [E, D, R, A, G, L, T, P, V, X, O, C, E],
         ),
-        (Event::Dialed(Ok(id(2))), [S, R, R, A, G, L, T, P, V, X, C, E]),
+        (Event::Dialed(Ok(id(2))), [S, R, R, A, G, L, T, P, V, X, O, C, E]),
         (
             Event::Dialed(Err(DialError::Busy { retry_after: None })),
-            [S, E, R, A, G, L, T, P, V, X, C, E],
+            [S, E, R, A, G, L, T, P, V, X, O, C, E],
         ),
         (
             Event::Dialed(Err(DialError::Unknown("?".into()))),
-            [S, D, R, A, G, L, T, P, V, X, C, E],
+            [S, D, R, A, G, L, T, P, V, X, O, C, E],
         ),
-        (progress(CallProgress::Ringing), [S, R, R, A, G, L, T, P, V, X, C, E]),
-        (progress(CallProgress::Answered), [S, A, A, A, G, L, T, P, V, X, C, E]),
+        (progress(CallProgress::Ringing), [S, R, R, A, G, L, T, P, V, X, O, C, E]),
+        (
+            progress(CallProgress::Answered),
+            [S, A, A, A, G, L, T, P, V, X, O, C, E],
+        ),
         (
             progress(CallProgress::Ended(EndCause::Completed)),
-            [S, E, E, C, C, C, C, C, C, X, C, E],
+            [S, E, E, C, C, C, C, C, C, X, C, C, E],
         ),
         (
             progress(CallProgress::Ended(EndCause::NoAnswer)),
-            [S, E, E, C, C, C, C, C, C, X, C, E],
+            [S, E, E, C, C, C, C, C, C, X, C, C, E],
         ),
-        (Event::MediaOpened, [S, A, A, A, G, L, T, P, V, X, C, E]),
-        (said("Yes."), [S, D, R, G, G, T, T, P, V, X, C, E]),
-        (said(" "), [S, D, R, G, G, L, T, P, V, X, C, E]),
-        (not_understood(), [S, D, R, G, G, T, T, P, V, X, C, E]),
+        (Event::MediaOpened, [S, A, A, A, G, L, T, P, V, X, O, C, E]),
+        (said("Yes."), [S, D, R, G, G, T, T, P, V, X, O, C, E]),
+        (said(" "), [S, D, R, G, G, L, T, P, V, X, O, C, E]),
+        (not_understood(), [S, D, R, G, G, T, T, P, V, X, O, C, E]),
         (
             found(Verdict::Voicemail, Reason::MachineWords),
-            [S, D, R, V, V, V, V, V, V, X, C, E],
+            [S, D, R, V, V, V, V, V, V, X, O, C, E],
         ),
-        (text("Good day to you. "), [S, D, R, A, G, L, P, P, V, X, C, E]),
-        (failed, [S, D, R, A, G, L, P, P, V, X, C, E]),
-        (Event::Reply(None), [S, D, R, A, G, L, P, P, V, X, C, E]),
-        (ended(0), [S, D, R, A, L, L, T, P, V, X, C, E]),
-        (lost, [S, D, R, C, C, C, C, C, C, X, C, E]),
-        (bye, [S, D, R, E, E, E, E, E, E, X, E, E]),
+        (text("Good day to you. "), [S, D, R, A, G, L, P, P, V, X, O, C, E]),
+        (failed, [S, D, R, A, G, L, P, P, V, X, O, C, E]),
+        (Event::Reply(None), [S, D, R, A, G, L, P, P, V, X, O, C, E]),
+        (ended(0), [S, D, R, A, L, L, T, P, V, X, O, C, E]),
+        (lost, [S, D, R, C, C, C, C, C, C, X, C, C, E]),
+        (bye, [S, D, R, E, E, E, E, E, E, X, E, E, E]),
         (
             Event::StreamGone { crashed: true },
-            [S, D, R, E, E, E, E, E, E, X, E, E],
+            [S, D, R, E, E, E, E, E, E, X, E, E, E],
         ),
-        (Event::Timer(CallTimer::Ring), [S, D, E, A, G, L, T, P, V, X, C, E]),
-        (Event::Timer(CallTimer::PickUp), [S, D, R, G, G, L, T, P, V, X, C, E]),
-        (Event::Timer(CallTimer::Turn), [S, D, R, A, G, T, T, P, V, X, C, E]),
-        (Event::Timer(CallTimer::Silence), [S, D, R, A, G, C, T, P, V, X, C, E]),
-        (Event::Timer(CallTimer::Filler), [S, D, R, A, G, L, P, P, V, X, C, E]),
+        (Event::Timer(CallTimer::Ring), [S, D, E, A, G, L, T, P, V, X, O, C, E]),
+        (Event::Timer(CallTimer::PickUp), [S, D, R, G, G, L, T, P, V, X, O, C, E]),
+        (Event::Timer(CallTimer::Turn), [S, D, R, A, G, T, T, P, V, X, O, C, E]),
+        (
+            Event::Timer(CallTimer::Silence),
+            [S, D, R, A, G, C, T, P, V, X, O, C, E],
+        ),
+        (Event::Timer(CallTimer::Filler), [S, D, R, A, G, L, P, P, V, X, O, C, E]),
         (
             Event::Timer(CallTimer::MaxDuration),
-            [S, D, R, A, C, C, C, C, V, X, C, E],
+            [S, D, R, A, C, C, C, C, V, X, O, C, E],
         ),
-        (Event::Timer(CallTimer::Closing), [S, D, R, C, C, C, C, C, C, X, C, E]),
-        (Event::HangUp, [S, D, E, C, C, C, C, C, C, C, C, E]),
+        (
+            Event::Timer(CallTimer::Closing),
+            [S, D, R, C, C, C, C, C, C, X, O, C, E],
+        ),
+        (Event::HangUp, [S, D, E, C, C, C, C, C, C, C, C, C, E]),
+        (
+            Event::OperatorJoined { by: "Ada".into() },
+            [S, D, R, O, O, O, O, O, V, X, O, C, E],
+        ),
+        (
+            Event::OperatorLeft(OperatorLeft::Lost),
+            [S, D, R, A, G, L, T, P, V, X, P, C, E],
+        ),
+        (
+            Event::OperatorLeft(OperatorLeft::GivenBack { note: None }),
+            [S, D, R, A, G, L, T, P, V, X, O, C, E],
+        ),
+        (
+            Event::Stream(StreamEvent::OperatorSilent),
+            [S, D, R, A, G, L, T, P, V, X, O, C, E],
+        ),
     ];
     for (event, expected) in table {
         assert_eq!(row(&event), expected, "{event:?}");
@@ -520,6 +548,8 @@ fn any_stream_event() -> impl Strategy<Value = StreamEvent> {
         1 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| StreamEvent::Session(SessionEvent::PlayoutResumed { speech, at_ms })),
         1 => (0..50_000u64).prop_map(|at_ms| StreamEvent::Session(SessionEvent::EchoIgnored { at_ms })),
         2 => prop::sample::select(vec!['5', '#']).prop_map(StreamEvent::Digit),
+        2 => (any::<bool>(), 0..50_000u64).prop_map(|(words, at_ms)| operator::said(if words { "Hi." } else { "" }, at_ms)),
+        2 => Just(StreamEvent::OperatorSilent),
         1 => Just(StreamEvent::LineDied),
         1 => Just(StreamEvent::DeafnessBegan(SpeechError::Unavailable("x".into()))),
         1 => any::<bool>().prop_map(|clean| StreamEvent::MediaClosed { clean }),
@@ -601,6 +631,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         ].prop_map(Event::Progress),
         4 => Just(Event::MediaOpened),
         3 => live::any_command(),
+        3 => operator::any_coming_or_going(),
         16 => any_stream_event().prop_map(Event::Stream),
         1 => any::<bool>().prop_map(|crashed| Event::StreamGone { crashed }),
         6 => Just(text("Well, this is it. And")),

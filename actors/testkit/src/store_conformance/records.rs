@@ -21,7 +21,11 @@ use domain::{
 fn turn(seq: i64, text: &str) -> TurnFact {
     TurnFact {
         seq,
-        speaker: if seq % 2 == 0 { Speaker::Agent } else { Speaker::User },
+        speaker: match seq % 3 {
+            0 => Speaker::Agent,
+            1 => Speaker::User,
+            _ => Speaker::Operator,
+        },
         text: text.to_owned(),
         started_ms: seq * 100,
         ended_ms: seq * 100 + 90,

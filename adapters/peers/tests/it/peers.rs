@@ -1,6 +1,7 @@
 //! Requests that reach the wrong node are forwarded to the one that holds the call, but only with a valid proof.
 
 mod faults;
+mod live;
 mod media;
 mod site;
 

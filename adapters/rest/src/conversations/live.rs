@@ -205,12 +205,12 @@ async fn send(
     }
 }
 
-async fn status(state: &RestState, account: AccountId, id: AttemptId) -> ApiResult<ConversationStatus> {
+pub(super) async fn status(state: &RestState, account: AccountId, id: AttemptId) -> ApiResult<ConversationStatus> {
     let row = state.store.conversation(account, id).await;
     Ok(row.or_no_such("conversation")?.status)
 }
 
-fn require_in_progress(status: ConversationStatus) -> ApiResult<()> {
+pub(super) fn require_in_progress(status: ConversationStatus) -> ApiResult<()> {
     match status {
         ConversationStatus::InProgress => Ok(()),
         status => Err(impossible(&format!("conversation is {}", status.as_str()))),

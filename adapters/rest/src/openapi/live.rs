@@ -5,7 +5,13 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{common::PhoneNumberSent, operation::Operation, samples};
-use crate::{calls::in_progress::LiveCall, conversations::live::CommandTaken};
+use crate::{
+    calls::in_progress::LiveCall,
+    conversations::{
+        live::CommandTaken,
+        live_tickets::{LiveTicket, TicketPurpose},
+    },
+};
 
 /// A text of at most 1,000 characters, without control characters.
 #[derive(ToSchema)]
@@ -65,8 +71,123 @@ pub struct NewInstructions {
     pub r#for: Option<NoteScope>,
 }
 
+/// A ticket to ask for.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewTicket {
+    /// Purpose.
+    #[serde(rename = "for")]
+    pub purpose: TicketPurpose,
+}
+
+/// Returns the operations of clients that follow a call.
+fn following() -> Vec<Operation> {
+    let ticket = "5d41402abc4b2a76b9719d911017c592ae41e4649b934ca495991b7852b855d0";
+    let address = format!(
+        "wss://calls.example.com/public/v1/conversations/{}/listen?ticket={ticket}",
+        samples::CONVERSATION
+    );
+    let events = "event: words\nid: 2\ndata: {\"speaker\":\"user\",\"text\":\"Yes, on\",\"final\":false}\n\n";
+    let off = "the account's safeguard `liveListening` is false";
+    vec![
+        Operation::get(
+            "/public/v1/conversations/{conversationId}/live",
+            "followCall",
+            "Follow a live call",
+        )
+        .ours()
+        .note("Server-sent events `state`, `words`, `turn`, `lost` and `end`.")
+        .raw(
+            "200",
+            "text/event-stream",
+            "Stream of events until the call ends",
+            json!({ "type": "string" }),
+            json!(events),
+        )
+        .fails(403, "forbidden", off)
+        .conflict("invalid_transition", "not possible now: conversation is completed"),
+        Operation::post(
+            "/public/v1/conversations/{conversationId}/live-tickets",
+            "createLiveTicket",
+            "Get a ticket for a WebSocket to a live call",
+        )
+        .ours()
+        .body::<NewTicket>(json!({ "listen": { "for": "listen" } }))
+        .created::<LiveTicket>(json!({
+            "ticket": ticket, "for": "listen", "url": address, "expiresAt": "2026-01-01T00:00:30.000Z",
+        }))
+        .fails(403, "forbidden", off)
+        .conflict("invalid_transition", "not possible now: conversation is completed")
+        .conflict("conflict", "50 tickets of this call are unused; use one, or wait 30 s"),
+        Operation::get(
+            "/public/v1/conversations/{conversationId}/listen",
+            "listenToCall",
+            "Listen to a live call",
+        )
+        .ours()
+        .keyless()
+        .note("Opens a WebSocket. The ticket takes the place of a key.")
+        .query("ticket", "Ticket for `listen`", json!({ "type": "string" }))
+        .raw(
+            "101",
+            "application/json",
+            "The WebSocket is open",
+            json!({ "type": "string" }),
+            Value::Null,
+        )
+        .fails(
+            403,
+            "forbidden",
+            "a page of another origin must not open this WebSocket",
+        )
+        .missing("ticket")
+        .fails(
+            503,
+            "unavailable",
+            "this node has as many listeners as RINGBACK_MAX_LISTENERS allows",
+        ),
+    ]
+}
+
+/// Returns the operation of operators.
+fn operating() -> Operation {
+    Operation::get(
+        "/public/v1/conversations/{conversationId}/operate",
+        "operateCall",
+        "Take a live call over",
+    )
+    .ours()
+    .keyless()
+    .note("Opens a WebSocket. The ticket takes the place of a key.")
+    .query("ticket", "Ticket for `operate`", json!({ "type": "string" }))
+    .raw(
+        "101",
+        "application/json",
+        "The WebSocket is open",
+        json!({ "type": "string" }),
+        Value::Null,
+    )
+    .fails(
+        403,
+        "forbidden",
+        "a page of another origin must not open this WebSocket",
+    )
+    .missing("ticket")
+    .conflict(
+        "conflict",
+        "`ada@example.com` has the call; wait until it is given back",
+    )
+}
+
 /// Returns the operations.
 pub fn operations() -> Vec<Operation> {
+    let mut operations = commands();
+    operations.extend(following());
+    operations.push(operating());
+    operations
+}
+
+fn commands() -> Vec<Operation> {
     let words = json!({ "after": { "text": "One moment please." }, "at once": { "text": "Stop.", "interrupt": true } });
     let transfer = json!({
         "blind": { "phoneNumber": samples::PHONE },

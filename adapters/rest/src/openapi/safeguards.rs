@@ -72,6 +72,8 @@ pub struct SafeguardsPatch {
     pub allowed_prefixes: Option<AllowedPrefixesPatch>,
     /// Limit of the account's calls per day.
     pub daily_calls: Option<DailyCallsPatch>,
+    /// Whether clients may follow live calls, listen to them and take them over.
+    pub live_listening: Option<bool>,
 }
 
 fn sample() -> Value {
@@ -83,6 +85,7 @@ fn sample() -> Value {
         "callsPerNumber": { "mode": "enforce", "perDay": 2, "perWeek": 5 },
         "allowedPrefixes": { "mode": "warn", "prefixes": ["+1", "+44"] },
         "dailyCalls": { "mode": "off", "timezone": "UTC" },
+        "liveListening": true,
     })
 }
 

@@ -33,6 +33,7 @@ mod hostile;
 mod idempotency;
 mod knowledge_search;
 mod limits;
+mod live;
 mod live_calls;
 mod overload;
 mod phone_numbers;

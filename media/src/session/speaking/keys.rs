@@ -4,7 +4,7 @@ use super::{Current, Speaking};
 use crate::{codec, session::SpeechId, tone::generate};
 
 /// Id for keys that are played. No speech of the agent has this number.
-pub(super) const KEYS: SpeechId = SpeechId(u64::MAX);
+const KEYS: SpeechId = SpeechId(u64::MAX);
 
 /// Most keys played at once.
 const MOST_KEYS: usize = 64;

@@ -19,6 +19,9 @@ enum Input {
     FailSynthesis,
     Stop,
     Allow(bool),
+    OperatorJoins,
+    OperatorAudio(usize),
+    OperatorLeaves,
     Tick,
 }
 
@@ -38,6 +41,9 @@ fn input() -> impl Strategy<Value = Input> {
         1 => Just(Input::FailSynthesis),
         1 => Just(Input::Stop),
         1 => any::<bool>().prop_map(Input::Allow),
+        1 => Just(Input::OperatorJoins),
+        3 => (0usize..5_000).prop_map(Input::OperatorAudio),
+        1 => Just(Input::OperatorLeaves),
         2 => Just(Input::Tick),
     ]
 }
@@ -81,6 +87,11 @@ impl Run {
             Input::Release(speech) => session.release(SpeechId(speech), now),
             Input::Stop => session.stop_speaking(now),
             Input::Allow(allowed) => session.allow_barge_in(allowed, now),
+            Input::OperatorJoins => session.operator_joins(now),
+            Input::OperatorAudio(n) => {
+                session.operator_audio(&vec![700; n], now);
+            }
+            Input::OperatorLeaves => session.operator_leaves(now),
             Input::Tick => session.tick(now),
         }
         if let Input::Say(speech, text, ..) = *input {

@@ -13,12 +13,12 @@ use domain::{
     },
 };
 
-fn command(kind: CommandKind) -> Event {
+pub(super) fn command(kind: CommandKind) -> Event {
     let by = "rb_key…".to_owned();
     Event::Commanded(Box::new(CallCommand { by, kind }))
 }
 
-fn say(words: &str, interrupt: bool) -> CommandKind {
+pub(super) fn say(words: &str, interrupt: bool) -> CommandKind {
     let text = words.to_owned();
     CommandKind::Say { text, interrupt }
 }
@@ -66,7 +66,7 @@ pub(super) fn presses(event: &Event) -> bool {
     matches!(event, Event::Commanded(command) if matches!(command.kind, CommandKind::Digits { .. }))
 }
 
-fn over(speech: u64, heard: &str) -> Event {
+pub(super) fn over(speech: u64, heard: &str) -> Event {
     Event::Stream(StreamEvent::Session(SessionEvent::SpeakingEnded {
         speech: SpeechId(speech),
         heard: heard.into(),
@@ -74,9 +74,9 @@ fn over(speech: u64, heard: &str) -> Event {
     }))
 }
 
-const VOICE: Event = Event::Stream(StreamEvent::Session(SessionEvent::SpeechStarted { at_ms: 1_900 }));
+pub(super) const VOICE: Event = Event::Stream(StreamEvent::Session(SessionEvent::SpeechStarted { at_ms: 1_900 }));
 
-fn recorded(effects: &[Effect], name: &str) -> Vec<serde_json::Value> {
+pub(super) fn recorded(effects: &[Effect], name: &str) -> Vec<serde_json::Value> {
     let events = effects.iter().filter_map(|effect| match effect {
         Effect::Record(Fact::Event(event)) if event.name == name => serde_json::from_str(&event.detail).ok(),
         _ => None,
@@ -335,6 +335,7 @@ fn a_call_that_cannot_names_its_state_and_what_waits_is_bounded() {
         (CallPhase::Ringing, "`ringing`"),
         (CallPhase::Voicemail, "`voicemail`"),
         (CallPhase::Transferring, "`transferring`"),
+        (CallPhase::Operator, "`operator`"),
         (CallPhase::Closing, "`closing`"),
         (CallPhase::Ended, "`ended`"),
     ] {

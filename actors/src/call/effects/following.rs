@@ -1,0 +1,130 @@
+//! Tells clients that follow the call what happens.
+
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::EffectHandler;
+use crate::{
+    audio_stream::StreamMessage,
+    call::{CallMessage, CallPhase, state::State},
+    live_feed::{Following, LiveEvent, LiveFeed, LiveState},
+};
+use domain::{history::Speaker, time::Timestamp};
+use media::session::{Say, SpeechId};
+
+/// State of the call as its followers know it.
+pub(super) struct Followers {
+    /// None until somebody follows the call.
+    pub(super) feed: Option<LiveFeed>,
+    now: (LiveState, Timestamp),
+    /// Name of the operator who has the call.
+    operator: Option<String>,
+    /// Words of a held speech.
+    held: Option<(SpeechId, String)>,
+}
+
+impl Followers {
+    pub(super) fn none(now: Timestamp) -> Self {
+        Self {
+            feed: None,
+            now: (LiveState::Ringing, now),
+            operator: None,
+            held: None,
+        }
+    }
+
+    fn state(&self) -> LiveEvent {
+        let (state, since) = self.now;
+        LiveEvent::State { state, since }
+    }
+
+    /// Sends an event, if anybody has followed the call.
+    pub(super) fn tell(&self, event: impl FnOnce() -> LiveEvent) {
+        if let Some(feed) = &self.feed {
+            feed.tell(event());
+        }
+    }
+
+    fn tell_words(&self, text: &str) {
+        self.tell(|| LiveEvent::Words {
+            speaker: Speaker::Agent,
+            text: text.to_owned(),
+            is_final: true,
+        });
+    }
+}
+
+impl EffectHandler {
+    /// Lets a client follow the call. A `listener` also gets its audio.
+    pub(super) fn follow(&mut self, listener: Option<String>) -> Following {
+        let is_first = self.followers.feed.is_none();
+        let feed = self.followers.feed.get_or_insert_default().clone();
+        if is_first {
+            self.tell_stream(StreamMessage::Feed(feed.clone()));
+        }
+        let audio = listener.map(|by| {
+            self.record_event("listener_joined", &json!({ "by": by }));
+            let (place, left) = oneshot::channel();
+            let call = self.me.clone();
+            self.spawn(async move {
+                // An error means that the listener dropped its place.
+                let _ = left.await;
+                let _ = call.cast(CallMessage::ListenerLeft { by });
+            });
+            (feed.audio.subscribe(), place)
+        });
+        Following {
+            now: self.followers.state(),
+            events: feed.events.subscribe(),
+            audio,
+        }
+    }
+
+    pub(super) fn say(&mut self, say: Say) {
+        if say.held {
+            self.followers.held = Some((say.speech, say.text.clone()));
+        } else if !say.text.is_empty() {
+            self.followers.tell_words(&say.text);
+        }
+        self.tell_stream(StreamMessage::Say(say));
+    }
+
+    pub(super) fn release(&mut self, speech: SpeechId) {
+        if let Some((_, text)) = self.followers.held.take().filter(|(held, _)| *held == speech) {
+            self.followers.tell_words(&text);
+        }
+        self.tell_stream(StreamMessage::Release(speech));
+    }
+
+    pub(super) fn listener_left(&self, by: &str) {
+        self.record_event("listener_left", &json!({ "by": by }));
+    }
+
+    /// Notes what the call does after an event.
+    pub(super) fn note_live_state(&mut self, machine: &State) {
+        let state = live_state(machine.phase(), machine.runs_tool());
+        if state != self.followers.now.0 {
+            self.followers.now = (state, self.with.ports.clock.now());
+            self.followers.tell(|| self.followers.state());
+        }
+        let by = machine.operator().map(str::to_owned);
+        if by != self.followers.operator {
+            self.followers.operator.clone_from(&by);
+            self.followers.tell(|| LiveEvent::Operator { by });
+        }
+    }
+}
+
+fn live_state(phase: CallPhase, runs_tool: bool) -> LiveState {
+    match phase {
+        CallPhase::Scheduled | CallPhase::Dialing | CallPhase::Ringing => LiveState::Ringing,
+        CallPhase::Greeting | CallPhase::Speaking => LiveState::Speaking,
+        CallPhase::Answered | CallPhase::Listening => LiveState::Listening,
+        CallPhase::Thinking if runs_tool => LiveState::Tool,
+        CallPhase::Thinking => LiveState::Thinking,
+        CallPhase::Voicemail => LiveState::Menu,
+        CallPhase::Transferring => LiveState::Transferring,
+        CallPhase::Operator => LiveState::Operator,
+        CallPhase::Closing | CallPhase::Ended => LiveState::Closing,
+    }
+}

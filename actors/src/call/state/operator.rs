@@ -1,0 +1,156 @@
+//! An operator who has the call: a person of the team speaks with the user in place of the agent. The agent is
+//! silent meanwhile, asks no model and runs no tool; the words of both are recorded.
+
+use media::turn::endpointing::Utterance;
+use serde_json::json;
+
+use super::{Effect, Latency, Phase, State, event_fact};
+use crate::call::CallTimer;
+use domain::ports::store::Fact;
+
+/// How an operator leaves a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OperatorLeft {
+    /// The operator gives the call back to the agent.
+    GivenBack {
+        /// Note that only the model reads.
+        note: Option<String>,
+    },
+    /// The operator's connection is gone.
+    Lost,
+}
+
+/// Reason why an operator does not get a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OperateRefusal {
+    /// Another operator, of this name, has the call.
+    Taken(String),
+    /// It is not possible now, for this reason.
+    NotNow(String),
+    /// This node does not hold the call.
+    NotHere,
+}
+
+/// The operator who has the call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Operator {
+    by: String,
+    /// Whether the call's time was up meanwhile.
+    overdue: bool,
+}
+
+impl State {
+    /// Returns the name of the operator who has the call.
+    pub fn operator(&self) -> Option<&str> {
+        self.operator.as_ref().map(|operator| operator.by.as_str())
+    }
+
+    /// Returns why an operator cannot take the call now.
+    pub fn operate_refusal(&self) -> Option<OperateRefusal> {
+        let taken = self.operator().map(|by| OperateRefusal::Taken(by.to_owned()));
+        taken.or_else(|| self.not_in_conversation().map(OperateRefusal::NotNow))
+    }
+
+    /// Gives the call to an operator, unless that is refused. What the agent has begun to say ends here.
+    pub(super) fn operator_joined(&mut self, by: String, now_ms: u64, fx: &mut Vec<Effect>) {
+        if self.operate_refusal().is_some() {
+            return;
+        }
+        let detail = json!({ "by": by }).to_string();
+        fx.push(event_fact("operator_joined", self.elapsed_ms(now_ms), &detail));
+        self.stop_reply(fx);
+        self.stop_taking_over();
+        self.keep_keys(fx);
+        self.leave_listening(now_ms, fx);
+        self.opt_out_not_answered();
+        self.user.unanswered = false;
+        self.latency = Latency::default();
+        fx.extend([Effect::CancelTimer(CallTimer::PickUp), Effect::SeatOperator]);
+        self.phase = Phase::Operator { leaving: false };
+        self.operator = Some(Operator { by, overdue: false });
+    }
+
+    /// Keeps the operator's words.
+    pub(super) fn operator_said(&mut self, said: &Utterance, fx: &mut Vec<Effect>) {
+        if self.phase == Phase::Ended || said.text.trim().is_empty() {
+            return;
+        }
+        let span = self.span(said.started_ms, said.ended_ms);
+        let turn = self.history.operator_said(&said.text, span, said.damaged);
+        fx.push(Effect::Record(Fact::Turn(turn)));
+    }
+
+    /// Handles an operator who leaves. After a call that was given back, the agent waits until the operator's last
+    /// words are known. After a lost one it speaks at once.
+    pub(super) fn operator_left(&mut self, left: OperatorLeft, now_ms: u64, fx: &mut Vec<Effect>) {
+        let (Phase::Operator { leaving: false }, Some(operator)) = (&self.phase, &self.operator) else {
+            return;
+        };
+        let by = operator.by.clone();
+        fx.push(Effect::UnseatOperator);
+        match left {
+            OperatorLeft::GivenBack { note } => {
+                self.record_left("given_back", fx);
+                if let Some(note) = note {
+                    self.keep_note(&by, note, now_ms, fx);
+                }
+                self.phase = Phase::Operator { leaving: true };
+            }
+            OperatorLeft::Lost => {
+                self.record_left("lost", fx);
+                self.agent_is_back(true, now_ms, fx);
+            }
+        }
+    }
+
+    /// Gives the call back to the agent, since all that the operator said is known.
+    pub(super) fn operator_silent(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        if self.phase == (Phase::Operator { leaving: true }) {
+            self.agent_is_back(false, now_ms, fx);
+        }
+    }
+
+    /// Notes that the call goes on without its operator, if it has one.
+    pub(super) fn operator_gone(&mut self, reason: &str, fx: &mut Vec<Effect>) {
+        if self.operator.is_none() {
+            return;
+        }
+        if self.phase == (Phase::Operator { leaving: false }) {
+            self.record_left(reason, fx);
+            fx.push(Effect::UnseatOperator);
+        }
+        self.operator = None;
+    }
+
+    /// Notes that the call's time is up. The operator may finish.
+    pub(super) fn overdue_for_operator(&mut self) {
+        if let Some(operator) = &mut self.operator {
+            operator.overdue = true;
+        }
+    }
+
+    fn record_left(&self, reason: &str, fx: &mut Vec<Effect>) {
+        let detail = json!({ "by": self.operator(), "reason": reason }).to_string();
+        fx.push(event_fact("operator_left", self.elapsed_ms(self.now_ms), &detail));
+    }
+
+    fn agent_is_back(&mut self, lost: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+        let overdue = self.operator.take().is_some_and(|operator| operator.overdue);
+        self.phase = Phase::Speaking;
+        self.reply.protected = false;
+        self.new_turn();
+        if overdue {
+            self.time_is_up(fx);
+        } else if let Some(why) = self.leg.deaf.take() {
+            self.give_up(&why, fx);
+        } else if lost {
+            // The model is asked once this was heard.
+            self.user.unanswered = true;
+            self.say_all(self.rules.phrases.back_with_you, false, fx);
+        } else if self.user.speaking {
+            self.listen(now_ms, fx);
+        } else {
+            self.think(now_ms, fx);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Clients that follow a live call: its events, and its audio for listeners.
+//!
+//! Both go through channels that drop the oldest items of a slow reader, so that the call never waits for one.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use tokio::sync::{broadcast, oneshot};
+
+use domain::{history::Speaker, ports::store::TurnFact, time::Timestamp};
+
+/// Events of a call that may wait for a slow reader.
+const EVENTS: usize = 256;
+
+/// Frames of 20 ms that may wait for a slow listener: 2.5 s, a power of two. At 16 kHz they take 164 kB, which all listeners
+/// of the call share.
+const FRAMES: usize = 128;
+
+/// Occupation of a call at one moment, as clients see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LiveState {
+    /// The call is being placed or rings.
+    Ringing,
+    /// The agent speaks.
+    Speaking,
+    /// The user has the turn.
+    Listening,
+    /// A reply is being made.
+    Thinking,
+    /// The same, while a tool outside the call runs.
+    Tool,
+    /// A phone menu or a mailbox is on the line.
+    Menu,
+    /// The call is being transferred.
+    Transferring,
+    /// An operator speaks in place of the agent.
+    Operator,
+    /// The last words play, or the call has ended.
+    Closing,
+}
+
+/// Event of a live call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LiveEvent {
+    /// The call does something else from now on.
+    State {
+        /// Occupation.
+        state: LiveState,
+        /// Time at which it began.
+        since: Timestamp,
+    },
+    /// Words that are being said. They replace those of the same speaker after the last final ones. The agent's are final.
+    Words {
+        /// Speaker.
+        speaker: Speaker,
+        /// The words.
+        text: String,
+        /// Whether they stay.
+        is_final: bool,
+    },
+    /// An operator has the call from now on, or no longer.
+    Operator {
+        /// Name of the key or user.
+        by: Option<String>,
+    },
+    /// A turn is over.
+    Turn(Box<TurnFact>),
+    /// The call is over. If the channel closes without this event, another node may have the call.
+    End,
+}
+
+/// 20 ms of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveAudio {
+    /// Samples per second of each side.
+    pub sample_rate: u32,
+    /// Samples of both sides, interleaved: user, agent.
+    pub samples: Arc<[i16]>,
+}
+
+/// Sending side of what followers get.
+#[derive(Debug, Clone)]
+pub struct LiveFeed {
+    /// Events.
+    pub events: broadcast::Sender<LiveEvent>,
+    /// Audio.
+    pub audio: broadcast::Sender<LiveAudio>,
+}
+
+impl Default for LiveFeed {
+    /// Creates a feed that nobody follows.
+    fn default() -> Self {
+        Self {
+            events: broadcast::Sender::new(EVENTS),
+            audio: broadcast::Sender::new(FRAMES),
+        }
+    }
+}
+
+impl LiveFeed {
+    /// Sends an event, if anybody follows.
+    pub fn tell(&self, event: LiveEvent) {
+        let _ = self.events.send(event);
+    }
+}
+
+/// A client's place at a live call.
+pub struct Following {
+    /// Present occupation of the call.
+    pub now: LiveEvent,
+    /// Events from now on.
+    pub events: broadcast::Receiver<LiveEvent>,
+    /// For a listener: audio from now on. The call records that the listener left when the sender is dropped.
+    pub audio: Option<(broadcast::Receiver<LiveAudio>, oneshot::Sender<()>)>,
+}

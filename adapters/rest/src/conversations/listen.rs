@@ -1,0 +1,158 @@
+//! `GET /public/v1/conversations/{conversationId}/listen`: a WebSocket with the audio of a live call.
+
+use std::time::Duration;
+
+use actors::live_feed::{Following, LiveAudio, LiveEvent};
+use axum::{
+    extract::{
+        State,
+        ws::{Message, WebSocketUpgrade, close_code, rejection::WebSocketUpgradeRejection},
+    },
+    http::{HeaderMap, Uri},
+    response::{IntoResponse, Response},
+};
+use domain::id::AttemptId;
+use media::listener_audio::{FRAME_MS, ListenerAudio};
+use peers::Shown;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::sync::{broadcast::error::RecvError, watch};
+
+use super::{
+    live_socket::{Format, Goodbye, LiveSocket, come_again, open},
+    live_tickets::{Bearer, TicketParameters, TicketPurpose, admit, elsewhere},
+    watch::{follow, stopped},
+};
+use crate::{RestState, error::ApiResult, path_id::PathId, query::Query};
+
+/// Maximum size of a listener's message.
+const MAX_MESSAGE_BYTES: usize = 4 * 1024;
+/// Time after which a socket that accepts no bytes is given up.
+const WRITE_WITHIN: Duration = Duration::from_secs(30);
+
+/// Arrangement of the two sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Channels {
+    Mixed,
+    Apart,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum StartEvent {
+    Start,
+}
+
+/// First message of a listener.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Start {
+    #[serde(rename = "event")]
+    _event: StartEvent,
+    format: Format,
+    channels: Channels,
+}
+
+/// Handles the request.
+pub async fn listen(
+    State(state): State<RestState>,
+    PathId(id): PathId<AttemptId>,
+    Query(ticket): Query<TicketParameters>,
+    (uri, headers): (Uri, HeaderMap),
+    socket: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> ApiResult<Response> {
+    if let Some(elsewhere) = elsewhere(&state, id, Shown::Unchecked).await? {
+        return Ok(elsewhere.follows().into_response());
+    }
+    let bearer = admit(&state, (id, TicketPurpose::Listen), &ticket, (&uri, &headers)).await?;
+    let place = state.live.listener()?;
+    open(
+        socket,
+        (MAX_MESSAGE_BYTES, WRITE_WITHIN),
+        move |mut socket| async move {
+            let goodbye = attend(&mut socket, &state, (id, bearer)).await;
+            drop(place);
+            socket.close(goodbye).await;
+        },
+    )
+}
+
+/// Serves a listener until the call or the socket ends.
+async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (AttemptId, Bearer)) -> Goodbye {
+    let start: Start = match socket.start().await {
+        Ok(start) => start,
+        Err(goodbye) => return goodbye,
+    };
+    let Ok(following) = follow(state, id, Some(bearer.by)).await else {
+        return come_again();
+    };
+    let ready = json!({ "event": "ready", "format": start.format, "channels": start.channels });
+    if !socket.tell(&ready).await {
+        return None;
+    }
+    run(socket, state.stopping.clone(), following, &start).await
+}
+
+/// Passes audio and events on.
+async fn run(
+    socket: &mut LiveSocket,
+    mut stopping: watch::Receiver<bool>,
+    following: Following,
+    start: &Start,
+) -> Goodbye {
+    let Following { mut events, audio, .. } = following;
+    let (mut frames, _place) = audio?;
+    let mut audio = ListenerAudio::new(start.format.line(), start.channels == Channels::Apart);
+    loop {
+        tokio::select! {
+            biased;
+            frame = frames.recv() => match frame {
+                Ok(frame) => {
+                    if !play(socket, &mut audio, &frame).await {
+                        return None;
+                    }
+                }
+                Err(RecvError::Lagged(lost)) => {
+                    // What still waits is old, so the listener goes on with the present.
+                    let lost = (lost + frames.len() as u64) * u64::from(FRAME_MS);
+                    frames = frames.resubscribe();
+                    if !socket.tell(&json!({ "event": "lost", "milliseconds": lost })).await {
+                        return None;
+                    }
+                }
+                Err(RecvError::Closed) => return come_again(),
+            },
+            event = events.recv() => match event {
+                Ok(LiveEvent::End) => {
+                    socket.tell(&json!({ "event": "end" })).await;
+                    return Some((close_code::NORMAL, "the call is over".into()));
+                }
+                Ok(_) | Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return come_again(),
+            },
+            message = socket.receive() => match message {
+                Some(Message::Text(_) | Message::Binary(_)) => {
+                    return Some((close_code::POLICY, "a listener sends nothing after `start`".into()));
+                }
+                Some(_) => {}
+                None => return None,
+            },
+            () = stopped(&mut stopping) => return come_again(),
+        }
+    }
+}
+
+/// Sends the frames that a piece of audio completes. Returns false if the client is gone.
+async fn play(socket: &mut LiveSocket, audio: &mut ListenerAudio, piece: &LiveAudio) -> bool {
+    // Lines run at rates that can be converted.
+    if audio.push(piece.sample_rate, &piece.samples).is_err() {
+        return false;
+    }
+    while let Some(frame) = audio.next_frame() {
+        if !socket.send(Message::Binary(frame.into())).await {
+            return false;
+        }
+    }
+    true
+}

@@ -1,0 +1,138 @@
+//! `GET /public/v1/conversations/{conversationId}/live`: what happens in a call while it lasts, as server-sent events.
+
+use std::sync::Arc;
+
+use actors::live_feed::{Following, LiveEvent};
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use domain::{conversation, id::AttemptId, ports::store::Store, scope::Scope};
+use peers::Shown;
+use serde_json::{Value, json};
+use tokio::{
+    sync::{
+        broadcast::{Receiver, error::RecvError},
+        watch,
+    },
+    time::{Instant, timeout},
+};
+
+use super::{
+    live::{require_in_progress, status},
+    live_tickets::{elsewhere, require_allowed},
+};
+use crate::{
+    RestState,
+    auth::{self, Caller, Credential},
+    concurrency_limit::ConcurrencySlot,
+    error::{ApiError, ApiResult},
+    path_id::PathId,
+    query::{NoParameters, Query},
+    sse::{self, HEARTBEAT, Source},
+};
+
+/// Handles the request.
+pub async fn stream(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    credential: Credential,
+    PathId(id): PathId<AttemptId>,
+    _: Query<NoParameters>,
+) -> ApiResult<Response> {
+    require_in_progress(status(&state, account.id, id).await?)?;
+    require_allowed(&state, account.id).await?;
+    if let Some(elsewhere) = elsewhere(&state, id, Shown::Vouched).await? {
+        return Ok(elsewhere.follows().into_response());
+    }
+    let slot = sse::slot(&state.event_stream_limit, account.id)?;
+    let Following { now, events, .. } = follow(&state, id, None).await?;
+    Ok(sse::response(Feed {
+        store: Arc::clone(&state.store),
+        stopping: state.stopping.clone(),
+        credential,
+        checked_at: Instant::now(),
+        now: Some(now),
+        events,
+        sent: 0,
+        _slot: slot,
+    }))
+}
+
+/// Follows a call of this node. `listener` is the name of a client that also gets the audio.
+pub async fn follow(state: &RestState, id: AttemptId, listener: Option<String>) -> ApiResult<Following> {
+    let found = state.switchboard.follow_call(id, listener).await;
+    found.ok_or_else(|| {
+        ApiError::Unavailable("this node does not have the call at this moment; read its status, and try again".into())
+    })
+}
+
+/// Waits until the service stops.
+pub async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // An error means that the service has ended.
+    let _ = stopping.wait_for(|stopping| *stopping).await;
+}
+
+/// Feed of one reader.
+struct Feed {
+    store: Arc<dyn Store>,
+    stopping: watch::Receiver<bool>,
+    credential: Credential,
+    /// Time at which the credential was last known to be valid.
+    checked_at: Instant,
+    /// First event: how things are.
+    now: Option<LiveEvent>,
+    events: Receiver<LiveEvent>,
+    /// Number of events that were sent.
+    sent: u64,
+    _slot: ConcurrencySlot,
+}
+
+impl Source for Feed {
+    async fn advance(&mut self, text: &mut String) -> bool {
+        if let Some(now) = self.now.take() {
+            return self.show(now, text);
+        }
+        if self.checked_at.elapsed() >= HEARTBEAT {
+            if auth::has_lost(&*self.store, &self.credential, Scope::Live).await {
+                return false;
+            }
+            self.checked_at = Instant::now();
+        }
+        let received = tokio::select! {
+            received = timeout(HEARTBEAT, self.events.recv()) => received,
+            // The client opens the stream again, perhaps at another node.
+            () = stopped(&mut self.stopping) => return false,
+        };
+        match received {
+            Ok(Ok(event)) => self.show(event, text),
+            Ok(Err(RecvError::Lagged(count))) => self.push(text, "lost", &json!({ "count": count })),
+            Ok(Err(RecvError::Closed)) => false,
+            Err(_) => true,
+        }
+    }
+}
+
+impl Feed {
+    /// Appends an event. Returns whether more may follow.
+    fn show(&mut self, event: LiveEvent, text: &mut String) -> bool {
+        let (name, data) = match event {
+            LiveEvent::State { state, since } => ("state", json!({ "state": state, "since": since.to_iso8601() })),
+            LiveEvent::Words {
+                speaker,
+                text,
+                is_final,
+            } => ("words", json!({ "speaker": speaker, "text": text, "final": is_final })),
+            LiveEvent::Operator { by } => ("operator", json!({ "by": by })),
+            LiveEvent::Turn(turn) => ("turn", json!(conversation::turn_of(*turn))),
+            LiveEvent::End => ("end", json!({})),
+        };
+        self.push(text, name, &data) && name != "end"
+    }
+
+    fn push(&mut self, text: &mut String, name: &str, data: &Value) -> bool {
+        self.sent += 1;
+        sse::push(text, name, &self.sent.to_string(), data);
+        true
+    }
+}

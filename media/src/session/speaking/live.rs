@@ -1,0 +1,250 @@
+//! An operator's live audio: plays in place of a speech as it arrives. Nothing interrupts it, and it has no words.
+//!
+//! Its pace follows the clock and not the line's marks: marks come back late, and waiting for them would break
+//! up audio of which only a little is ever ahead. Each seam is faded, so that none is heard as a click.
+
+use std::collections::VecDeque;
+
+use super::{Current, LineOutput, Speaking};
+use crate::{
+    codec,
+    session::{SpeechId, recorded::Tracks},
+};
+
+/// Id of an operator's audio. No speech of the agent has this number or a higher one.
+pub(super) const LIVE: SpeechId = SpeechId(u64::MAX - 1);
+
+/// Duration in milliseconds of a message to the line.
+const FRAME_MS: u64 = 20;
+
+/// Audio in milliseconds that is collected before it plays, at first and after each gap, since frames do not
+/// arrive evenly.
+const CUSHION_MS: u64 = 80;
+
+/// Most audio in milliseconds sent ahead.
+const AHEAD_MS: u64 = 100;
+
+/// Audio in milliseconds left on the line at which more must come now, or there is a gap.
+const DRY_MS: u64 = 10;
+
+/// Most audio in milliseconds that waits, on the line or for it.
+const MOST_WAITING_MS: u64 = 400;
+
+/// Duration in milliseconds of the fade at the beginning, at the end, and where audio was dropped.
+const SEAM_MS: u64 = 5;
+
+/// Duration in milliseconds in which audio that is cut falls silent.
+const FADE_MS: u64 = 20;
+
+/// Audio that has arrived and was not sent.
+pub(super) struct Live {
+    waiting: VecDeque<i16>,
+    samples_per_ms: usize,
+    /// Most milliseconds sent ahead.
+    ahead_ms: u64,
+    /// Whether the last message and the next one have no gap between them.
+    flows: bool,
+    /// Whether nothing more arrives.
+    ended: bool,
+    /// Time until which the audio sent so far plays.
+    until_ms: u64,
+}
+
+impl Live {
+    fn new(samples_per_ms: u64, ahead_ms: u64) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            samples_per_ms: samples_per_ms as usize,
+            ahead_ms: ahead_ms.min(AHEAD_MS),
+            flows: false,
+            ended: false,
+            until_ms: 0,
+        }
+    }
+
+    /// Returns whether everything was sent and nothing more arrives.
+    pub(super) fn is_over(&self) -> bool {
+        self.ended && self.waiting.is_empty()
+    }
+
+    /// Takes audio, and drops the oldest that is too much. Returns the number of samples dropped.
+    fn push(&mut self, samples: &[i16], now_ms: u64) -> usize {
+        if self.ended {
+            return 0;
+        }
+        self.waiting.extend(samples);
+        let most = self.samples(MOST_WAITING_MS.saturating_sub(self.until_ms.saturating_sub(now_ms)));
+        let dropped = self.waiting.len().saturating_sub(most);
+        let seam = match dropped {
+            0 => 0,
+            _ => self.samples(SEAM_MS).min(self.waiting.len() - dropped),
+        };
+        for at in 0..seam {
+            let (before, after) = (self.waiting[at], self.waiting[dropped + at]);
+            self.waiting[dropped + at] = faded(before, seam - at, seam) + faded(after, at, seam);
+        }
+        self.waiting.drain(..dropped);
+        dropped
+    }
+
+    /// Returns the next message for the line, if it is time.
+    fn next(&mut self, now_ms: u64) -> Option<Vec<i16>> {
+        let ahead_ms = self.until_ms.saturating_sub(now_ms);
+        if self.waiting.is_empty() || ahead_ms + FRAME_MS > self.ahead_ms {
+            return None;
+        }
+        let least = self.least();
+        let is_last = self.waiting.len() < least;
+        if is_last && !self.ended && !(self.flows && ahead_ms <= DRY_MS) {
+            return None;
+        }
+        let frame = self.samples(FRAME_MS).min(self.waiting.len());
+        let mut message: Vec<i16> = self.waiting.drain(..frame).collect();
+        let seam = self.samples(SEAM_MS).min(frame);
+        if !self.flows {
+            for (at, sample) in message.iter_mut().take(seam).enumerate() {
+                *sample = faded(*sample, at, seam);
+            }
+        }
+        self.flows = true;
+        if is_last && self.waiting.len() < self.least() - frame {
+            // The rest is shorter than a fade.
+            self.waiting.clear();
+            fade_end(&mut message, seam);
+            self.flows = false;
+        }
+        self.until_ms = self.until_ms.max(now_ms) + FRAME_MS;
+        Some(message)
+    }
+
+    /// Returns when the next message is due, as far as it does not wait for audio.
+    pub(super) fn deadline(&self) -> Option<u64> {
+        let waits = !self.waiting.is_empty();
+        match self.ended || self.waiting.len() >= self.least() {
+            true if waits => Some((self.until_ms + FRAME_MS).saturating_sub(self.ahead_ms)),
+            false if waits && self.flows => Some(self.until_ms.saturating_sub(DRY_MS)),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of samples that must wait for a message to go out while more are expected: itself,
+    /// and enough to fade after it should no more come.
+    fn least(&self) -> usize {
+        match self.flows {
+            true => self.samples(FRAME_MS + SEAM_MS),
+            false => self.samples(CUSHION_MS),
+        }
+    }
+
+    fn samples(&self, ms: u64) -> usize {
+        ms as usize * self.samples_per_ms
+    }
+}
+
+/// Returns a sample at `part` of `whole` of its level.
+fn faded(sample: i16, part: usize, whole: usize) -> i16 {
+    (i64::from(sample) * part as i64 / whole.max(1) as i64) as i16
+}
+
+/// Lets the last `seam` samples fall silent.
+fn fade_end(samples: &mut [i16], seam: usize) {
+    for (left, sample) in samples.iter_mut().rev().take(seam).enumerate() {
+        *sample = faded(*sample, left, seam);
+    }
+}
+
+impl Speaking {
+    /// Returns whether an operator's audio plays.
+    pub(in crate::session) fn is_live(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| current.live.is_some())
+    }
+
+    /// Begins an operator's audio. The present speech must have been dropped.
+    pub(in crate::session) fn begin_live(&mut self) {
+        let mut current = Current::new(LIVE, true, self.format);
+        current.last = true;
+        current.live = Some(Live::new(self.samples_per_ms, self.pace.ahead / self.samples_per_ms));
+        self.current = Some(current);
+    }
+
+    /// Takes an operator's audio. Returns the number of samples that were dropped.
+    pub(in crate::session) fn live_audio(&mut self, samples: &[i16], now_ms: u64) -> usize {
+        let live = self.current.as_mut().and_then(|current| current.live.as_mut());
+        live.map_or(0, |live| live.push(samples, now_ms))
+    }
+
+    /// Ends an operator's audio once what has arrived was played.
+    pub(in crate::session) fn end_live(&mut self) {
+        if let Some(live) = self.current.as_mut().and_then(|current| current.live.as_mut()) {
+            live.ended = true;
+        }
+    }
+
+    pub(super) fn next_live_message(&mut self, now_ms: u64) -> Option<Vec<u8>> {
+        let (head, sent) = (self.ledger.head(now_ms), self.ledger.sent());
+        let current = self.current.as_mut().filter(|current| !current.paused)?;
+        let mut samples = current.live.as_mut()?.next(now_ms)?;
+        if self.pace.whole {
+            samples.resize(self.pace.message as usize, 0);
+        }
+        let mut encoded = Vec::new();
+        codec::encode(self.format.encoding, &samples, &mut encoded);
+        current.speech.push(&encoded, &[]);
+        current.levels.push(&samples);
+        if !current.audible {
+            current.audible = true;
+            current.sent_base = sent;
+        }
+        let position = current.position(head);
+        current.speech.release(position);
+        Some(current.speech.take(samples.len() as u64))
+    }
+
+    /// Stops the present audio: clears the line, and sends its next moment in which it falls silent, and records
+    /// it; `position` is now.
+    pub(in crate::session) fn fade_out(
+        &mut self,
+        now_ms: u64,
+        outputs: &mut VecDeque<LineOutput>,
+        (tracks, position): (&mut Tracks, u64),
+    ) {
+        if self.ledger.outstanding(now_ms) == 0 {
+            return;
+        }
+        let head = match self.can_clear {
+            true => self.ledger.head(now_ms),
+            false => self.ledger.sent(),
+        };
+        let format = self.format;
+        let playing = self
+            .current
+            .as_mut()
+            .filter(|current| current.audible && !current.paused);
+        let Some(current) = playing else { return };
+        if let Some(live) = &mut current.live {
+            let mut rest = Vec::new();
+            codec::encode(format.encoding, live.waiting.make_contiguous(), &mut rest);
+            live.waiting.clear();
+            current.speech.push(&rest, &[]);
+        }
+        let mut tail = Vec::new();
+        let samples = FADE_MS * self.samples_per_ms;
+        codec::decode(
+            format.encoding,
+            current.speech.peek(current.position(head), samples),
+            &mut tail,
+        );
+        self.cut(now_ms, outputs);
+        tracks.truncate_agent(self.recorded_end);
+        let seam = tail.len();
+        fade_end(&mut tail, seam);
+        if self.pace.whole && seam > 0 {
+            tail.resize(self.pace.message as usize, 0);
+        }
+        let mut encoded = Vec::new();
+        codec::encode(format.encoding, &tail, &mut encoded);
+        if !encoded.is_empty() {
+            self.send(encoded, now_ms, outputs, (tracks, position));
+        }
+    }
+}
