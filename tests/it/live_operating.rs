@@ -228,7 +228,8 @@ async fn an_operator_talks_with_the_user_and_the_agent_goes_on_with_what_was_sai
     assert_eq!(operator.until_closed().await, (1_000, "given back".to_owned()));
     live.world.pass(4).await;
     let request = live.model.0.lock().unwrap()[asked].clone();
-    assert_eq!(request.notes, ["Offer ten per cent."]);
+    let notes: Vec<&str> = request.notes.iter().map(|note| &*note.text).collect();
+    assert_eq!(notes, ["Offer ten per cent."]);
     let said: Vec<(Speaker, String)> = request
         .history
         .iter()

@@ -26,6 +26,7 @@ fn facts(number: &PhoneNumber) -> PermitFacts<'_> {
 
 fn all(mode: Mode) -> Safeguards {
     Safeguards {
+        live_listening: true,
         calling_hours: CallingHours {
             mode,
             ..CallingHours::default()

@@ -157,12 +157,14 @@ impl State {
 
     /// Keeps the note of an operator who gives the call back, in place of the oldest if there are too many.
     pub(super) fn keep_note(&mut self, by: &str, text: String, now_ms: u64, fx: &mut Vec<Effect>) {
-        let detail = json!({ "by": by, "text": text });
+        let holds_for = NoteScope::Call;
+        let detail = json!({ "by": by, "text": text, "for": holds_for.as_str() });
         fx.push(event_fact(INSTRUCTIONS, self.elapsed_ms(now_ms), &detail.to_string()));
         if self.commands.notes.len() >= MOST_NOTES {
             self.commands.notes.remove(0);
+            self.commands.told = self.commands.told.saturating_sub(1);
         }
-        self.commands.notes.push(text);
+        self.commands.notes.push(Note { text, holds_for });
     }
 
     /// Says the waiting words if nobody speaks. With `interrupt`, cuts the agent off first.
