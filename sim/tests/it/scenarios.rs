@@ -63,6 +63,7 @@ fn lines(run: &Run) -> Vec<String> {
             Speaker::Agent if turn.interrupted => (turn.started_ms, "agent (cut)"),
             Speaker::Agent => (turn.started_ms, "agent"),
             Speaker::User => (turn.ended_ms, "user"),
+            Speaker::Operator => (turn.ended_ms, "operator"),
         };
         lines.push((at, format!("{speaker}: {}", turn.text)));
     }

@@ -45,6 +45,7 @@ fn all(mode: Mode) -> Safeguards {
             limit: Some(10),
             ..DailyCalls::default()
         },
+        live_listening: true,
     }
 }
 

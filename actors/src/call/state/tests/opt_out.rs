@@ -26,11 +26,15 @@ const LIKELY: &str = "Leave me alone.";
 
 #[test]
 fn a_clear_wish_is_written_and_promised_wherever_both_are_on_the_line() {
-    use CallPhase::{Answered, Closing, Greeting, Listening, Speaking, Thinking};
+    use CallPhase::{Answered, Closing, Greeting, Listening, Operator, Speaking, Thinking};
     for phase in PHASES {
         let (state, effects) = opting(phase).apply(said(CLEAR), 2_000);
         let talks = [Answered, Greeting, Listening, Thinking, Speaking].contains(&phase);
-        assert_eq!(written(&effects), usize::from(talks || phase == Closing), "{phase:?}");
+        assert_eq!(
+            written(&effects),
+            usize::from(talks || [Closing, Operator].contains(&phase)),
+            "{phase:?}"
+        );
         if talks {
             assert_eq!(
                 says(&effects),

@@ -338,8 +338,13 @@ proptest! {
         let mut timers = std::collections::BTreeMap::new();
         let mut now_ms = 0;
         set(&mut timers, &first, now_ms);
-        // A permit and a dial have limits of their own, after which they report.
-        let limits = [Event::Permitted(PermitAnswer::Unanswered), Event::Dialed(Err(DialError::Unknown("?".into())))];
+        // A permit, a dial and an operator have limits of their own, after which they report.
+        let limits = [
+            Event::Permitted(PermitAnswer::Unanswered),
+            Event::Dialed(Err(DialError::Unknown("?".into()))),
+            Event::OperatorLeft(OperatorLeft::Lost),
+            Event::Stream(StreamEvent::OperatorSilent),
+        ];
         for event in way_to(PHASES[from]).into_iter().chain(events).chain(limits) {
             now_ms += 100;
             if let Event::Timer(timer) = event
