@@ -180,7 +180,6 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
         drain_seconds: 0,
         leave_seconds: 0,
         max_connections: 256,
-        max_listeners: 200,
         idle_seconds: 10,
     }
 }

@@ -26,7 +26,6 @@ fn facts(number: &PhoneNumber) -> PermitFacts<'_> {
 
 fn all(mode: Mode) -> Safeguards {
     Safeguards {
-        live_listening: true,
         calling_hours: CallingHours {
             mode,
             ..CallingHours::default()

@@ -39,8 +39,8 @@ async fn calls_in_progress_are_listed_newest_first_until_they_are_over() {
     let page = dialer.app.client.get(&format!("{LIVE}?pageSize=1")).await.expect(200);
     assert_eq!(ids(page.data()), [second.as_str()]);
     let cursor = page.text("/pagination/nextCursor");
-    let rest = dialer.app.client.get(&format!("{LIVE}?pageSize=1&cursor={cursor}"));
-    let rest = rest.await.expect(200);
+    let next = format!("{LIVE}?pageSize=1&cursor={cursor}");
+    let rest = dialer.app.client.get(&next).await.expect(200);
     assert_eq!(ids(rest.data()), [first.as_str()]);
     assert_eq!(rest.body["pagination"]["hasMore"], false);
 
@@ -66,7 +66,8 @@ async fn calls_in_progress_are_the_accounts_own_and_filtered() {
     assert_eq!(count(format!("agentId={nobodys}")).await, 0);
     assert_eq!(count(format!("campaignId={nobodys}")).await, 0);
     let answer = dialer.app.client.get(&format!("{LIVE}?agentId=x&status=failed")).await;
-    let mut fields = answer.expect(400).fields();
+    let answer = answer.expect(400);
+    let mut fields = answer.fields();
     fields.sort_unstable();
     assert_eq!(fields, [("agentId", "invalid_value"), ("status", "unknown_parameter")]);
 }
