@@ -31,11 +31,17 @@ impl Report {
     }
 
     fn at_least(&mut self, name: impl Into<String>, value: f64, unit: &'static str, target: f64) {
-        self.figures.push(Figure::new(name, value, unit, 1).at_least(target));
+        self.add(Figure::new(name, value, unit, 1).at_least(target));
     }
 
     fn at_most(&mut self, name: impl Into<String>, value: f64, unit: &'static str, target: f64) {
-        self.figures.push(Figure::new(name, value, unit, 1).at_most(target));
+        self.add(Figure::new(name, value, unit, 1).at_most(target));
+    }
+
+    /// Prints the figure at once, since the whole measurement takes long.
+    fn add(&mut self, figure: Figure) {
+        println!("{}", figure.line());
+        self.figures.push(figure);
     }
 
     /// Prints the report and writes it to a file. Returns `true` if every response was right and, with

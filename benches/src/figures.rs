@@ -118,6 +118,11 @@ impl Figure {
         Some(shown.trim_end().to_owned())
     }
 
+    /// Returns the name and the value as one line.
+    pub fn line(&self) -> String {
+        format!("{}: {}", self.name, self.cell())
+    }
+
     /// Returns the figure as JSON.
     pub fn json(&self) -> Value {
         json!({ "name": self.name, "value": self.value, "unit": self.unit, "met": self.met(),
