@@ -12,6 +12,7 @@ export default {
     },
     listen: 'Listen', stopListening: 'Stop listening', apart: 'Contact left, agent right', takeOver: 'Take over', giveBack: 'Give back',
     opening: 'Connecting …', mine: 'You have the call. Speak; the agent is silent.', theirs: '{by} has the call', heard: 'You are listening.',
+    left: { given_back: '{by} gave the call back', lost: 'The connection of {by} broke', call_ended: '{by} had the call until its end' },
     note: 'Note to the agent when you give back', noteHelp: 'Only the agent reads it. It knows what was said meanwhile.',
     lost: 'You no longer have the call. {reason}', leave: 'You have the call. Leave the page and give it back to the agent?',
   },
