@@ -10,6 +10,8 @@ import { Present, State } from './call-now.js';
 import { Transcript } from './call-transcript.js';
 import { placeholdersOf } from './placeholders.js';
 
+const RECORDED_AFTER_MS = 1500;
+
 /** None where the form cannot be read; that is said when the talk begins. @param {() => { agent: any }} tried */
 function placeholders(tried) {
   try { return placeholdersOf(tried().agent); } catch { return []; }
@@ -65,7 +67,9 @@ export function Talk({ tried, onClose }) {
 
 /** What was said, with latencies and tools. @param {{ id: string, isOn: boolean }} props */
 function Talked({ id, isOn }) {
-  const { turns, events, readOn } = useCallRecord(id);
+  const { turns, events, readOn, refresh } = useCallRecord(id);
+  // No event of the account tells of a test call.
+  useEffect(() => { if (!isOn) { const timer = setTimeout(refresh, RECORDED_AFTER_MS); return () => clearTimeout(timer); } }, [isOn]);
   return html`${isOn && html`<${Following} id=${id} onTurn=${readOn} />`}
     ${turns && html`<${Transcript} turns=${turns} events=${events} heard=${null} found=${null} isLive=${isOn} onHear=${null} />`}
     <p><a href=${`/calls/${id}`}>${t('talk.seeCall')}</a></p>`;
