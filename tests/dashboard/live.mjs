@@ -34,6 +34,13 @@ const isLoud = (page, name) => until(async () => {
   return (await meter.count()) > 0 && Number(await meter.getAttribute("aria-valuenow")) > -50;
 }, `a sound: ${name}`, 300);
 
+async function fits(page, name) {
+  await page.setViewportSize({ width: 320, height: 640 });
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 320, `${name} is ${wide} px wide at 320 px`);
+  await page.setViewportSize({ width: 1280, height: 860 });
+}
+
 /** A page on which the browser refuses the microphone. */
 const refuse = (page) => page.addInitScript(() => {
   navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("Permission denied", "NotAllowedError"));
@@ -51,9 +58,7 @@ export const live = {
     const clock = shown.getByRole("cell").filter({ hasText: /^\d+:\d\d$/ }), before = await clock.textContent();
     await until(async () => (await clock.textContent()) !== before, "the clock goes on");
     await checkAccess(page, "/live");
-    await page.setViewportSize({ width: 320, height: 640 });
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320, "/live is too wide at 320 px");
-    await page.setViewportSize({ width: 1280, height: 860 });
+    await fits(page, "/live");
     const second = await place(name);
     await page.locator(`a[href="/calls/${second}"]`).waitFor();
     await end(second);
@@ -87,8 +92,7 @@ export const live = {
     await isLoud(page, "You hear");
     await page.getByRole("slider", { name: "Volume" }).fill("50");
     await checkAccess(page, "a call that is listened to");
-    await page.setViewportSize({ width: 320, height: 640 });
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320, "the page of a call in progress is too wide at 320 px");
+    await fits(page, "a call that is listened to");
     await button(page, "Stop listening").click();
     await page.getByRole("meter").first().waitFor({ state: "detached" });
     await recorded(id, "listener_left", 2);
@@ -170,6 +174,7 @@ export const live = {
     await isLoud(page, "Your microphone");
     await page.locator(".turn.agent").getByText("Hello Sam").waitFor();
     await checkAccess(page, "a talk with an agent");
+    await fits(page, "a talk with an agent");
     await until(() => page.evaluate(() => document.activeElement?.textContent === "Hang up"), "the focus is on the button that ends the call");
     await page.keyboard.press("Enter");
     await waitFor(page, "The call is over");
