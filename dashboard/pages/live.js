@@ -9,10 +9,14 @@ import { Badge, Since } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { Found } from './call-filters.js';
 
+const READ_EVERY_MS = 10_000;
+
 export default function LiveCalls() {
   const { agentId, campaignId } = useQuery(), isFiltered = !!(agentId || campaignId);
   const list = useList('/calls/live', { agentId, campaignId }, (call) => call.conversationId);
   useEvents(['call.'], () => list.refresh(), 1000);
+  // No event tells of a test call.
+  useEffect(() => { const timer = setInterval(() => document.hidden || list.refresh(), READ_EVERY_MS); return () => clearInterval(timer); }, [list.key]);
   // A call that ended leaves even where it is not in sight. If events were missed, all is read again.
   useEffect(() => onAccountEvent((event) => {
     if (!event) list.restart();
