@@ -145,6 +145,24 @@ export const live = {
     await close(page);
   },
 
+  async "switch listening off for the account, and on again"(browser) {
+    const id = await place();
+    const page = await signedIn(browser, "/safeguards");
+    const card = page.getByRole("region", { name: "Listening and taking over" });
+    for (const isAllowed of [false, true]) {
+      await card.getByLabel("Allowed").setChecked(isAllowed);
+      await button(card, "Save").click();
+      await until(async () => (await ask("GET", "/safeguards")).liveListening === isAllowed, `liveListening is ${isAllowed}`);
+    }
+    await ask("PATCH", "/safeguards", { liveListening: false });
+    await page.goto(`${service}/calls/${id}`);
+    await waitFor(page, "`liveListening` is false");
+    assert.equal(await button(page, "Listen").count(), 0);
+    await ask("PATCH", "/safeguards", { liveListening: true });
+    await end(id);
+    await close(page);
+  },
+
   async "leave a note for the next answer only"(browser) {
     const id = await place();
     const page = await signedIn(browser, `/calls/${id}`);
