@@ -12,6 +12,7 @@ export const routes = [
   { path: '/campaigns', title: 'campaigns.title', load: () => import('./pages/campaigns.js') },
   { path: '/campaigns/new', title: 'newCampaign.title', nav: '/campaigns', load: () => import('./pages/new-campaign.js') },
   { path: '/campaigns/:id', title: 'campaign.title', nav: '/campaigns', load: () => import('./pages/campaign.js') },
+  { path: '/live', title: 'liveCalls.title', load: () => import('./pages/live.js') },
   { path: '/calls', title: 'calls.title', load: () => import('./pages/calls.js') },
   { path: '/calls/:id', title: 'call.title', nav: '/calls', load: () => import('./pages/call.js') },
   { path: '/appointments', title: 'appointments.title', load: () => import('./pages/appointments.js') },
@@ -32,7 +33,8 @@ export const routes = [
 
 /** The navigation: groups of paths with the icon of each. A path without a route is left out. @type {{ path: string, icon: string }[][]} */
 export const navigation = [
-  [{ path: '/', icon: 'home' }, { path: '/campaigns', icon: 'campaign' }, { path: '/calls', icon: 'phone' }, { path: '/appointments', icon: 'calendar' }],
+  [{ path: '/', icon: 'home' }, { path: '/campaigns', icon: 'campaign' }, { path: '/live', icon: 'live' }, { path: '/calls', icon: 'phone' },
+     { path: '/appointments', icon: 'calendar' }],
   [{ path: '/agents', icon: 'agent' }, { path: '/knowledge', icon: 'book' }, { path: '/tools', icon: 'tool' }],
   [{ path: '/contacts', icon: 'people' }, { path: '/do-not-call', icon: 'block' }, { path: '/numbers', icon: 'hash' }, { path: '/safeguards', icon: 'shield' }],
   [{ path: '/settings', icon: 'gear' }],

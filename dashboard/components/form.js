@@ -150,12 +150,13 @@ export function fieldErrors(error, fields) {
  * @param {string} props.submit Text of the button.
  * @param {(values: Record<string, any>, changed: Record<string, any>) => Promise<void>} props.onSubmit Throws `ApiError`.
  * @param {() => void} [props.onCancel]
+ * @param {(changed: Record<string, any>) => void} [props.onEdit] Told what changed, each time it is shown.
  * @param {boolean} [props.showChanges] Lists what changed before it is saved.
  * @param {boolean} [props.danger] The button does something dangerous.
  * @param {any} [props.children]
  */
 export function Form({ groups, fields = groups?.flatMap((group) => group.fields) ?? [], values: saved = {}, edits = {}, submit, onSubmit, onCancel,
-  showChanges, danger, children }) {
+  onEdit, showChanges, danger, children }) {
   const [touched, setTouched] = useState(/** @type {Record<string, any>} */ (edits));
   const [errors, setErrors] = useState(/** @type {Errors} */ ({}));
   const [refusals, setRefusals] = useState(0);
@@ -164,6 +165,7 @@ export function Form({ groups, fields = groups?.flatMap((group) => group.fields)
   const values = { ...saved, ...touched };
   const changes = fields.filter(({ name }) => name in touched && JSON.stringify(touched[name]) !== JSON.stringify(saved[name]));
   const isShown = (/** @type {Field} */ field) => !field.when || field.when(values);
+  useEffect(() => onEdit?.(Object.fromEntries(changes.map(({ name }) => [name, values[name]]))));
   useUnsaved(changes.length > 0 && !busy, t('form.leave'));
   useEffect(() => {
     if (refusals === 0) return;

@@ -1,7 +1,7 @@
 // Small things that say how something is: badges, times, errors, tabs.
 import { html, useEffect, useState } from '../lib/ui.js';
 import { ApiError } from '../lib/api.js';
-import { dateTime, relative, t } from '../lib/i18n.js';
+import { dateTime, duration, relative, t } from '../lib/i18n.js';
 import { createStore, useStore } from '../lib/store.js';
 
 /** An error in words. @param {any} error @returns {string} */
@@ -33,6 +33,13 @@ export function Time({ at, full }) {
   const date = new Date(at);
   return html`<time datetime=${date.toISOString()} title=${full ? relative(date, now) : dateTime(date)}>
     ${full ? dateTime(date) : relative(date, Math.max(now, Date.now()))}</time>`;
+}
+
+/** The time that has passed since, by the second. @param {{ at: string | number }} props */
+export function Since({ at }) {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => { const timer = setInterval(() => setNow(Date.now()), 1000); return () => clearInterval(timer); }, []);
+  return html`<span class="numeric">${duration(Math.max(0, now - new Date(at).getTime()) / 1000)}</span>`;
 }
 
 /**

@@ -4,8 +4,8 @@ import { useResource } from './data.js';
 import { onAccountEvent } from './events.js';
 import { useCallback, useEffect, useRef, useState } from './ui.js';
 
-/** The API has no stream of a call's turns. What else happens mostly comes with a turn. */
-const PACE_MS = 2000, EVENTS_EVERY = 3;
+/** Turns are read when one is over, as `useCallFeed` says, and now and then. What else happens mostly comes with a turn. */
+const PACE_MS = 3000, EVENTS_EVERY = 3;
 
 /** @typedef {{ cursor?: string, rows: any[] }[]} Pages */
 
@@ -27,7 +27,8 @@ const stateOf = (pages) => `${pages.length} ${JSON.stringify(pages.at(-1)?.rows)
 /**
  * Read again at the call's events, after `refresh`, and while it goes on every few seconds.
  * @param {string} id
- * @returns {{ call: any, turns: any[] | null, events: any[], error: any, refresh: () => void }} `turns` is null until they are read.
+ * @returns {{ call: any, turns: any[] | null, events: any[], error: any, refresh: () => void, readOn: () => void }} `turns` is null until they
+ *   are read. `readOn`: the call has more turns.
  */
 export function useCallRecord(id) {
   const path = `/conversations/${encodeURIComponent(id)}`;
@@ -37,6 +38,8 @@ export function useCallRecord(id) {
   const pages = useRef({ turns: /** @type {Pages} */ ([]), events: /** @type {Pages} */ ([]) });
   const wake = useRef(() => {});
   const refresh = useCallback(() => { reload(); wake.current(); }, []);
+
+  const grown = useCallback(() => wake.current(), []);
 
   useEffect(() => onAccountEvent((event) => { if (!event || event.data?.data?.conversationId === id) refresh(); }), [id]);
   useEffect(() => {
@@ -77,5 +80,5 @@ export function useCallRecord(id) {
       document.removeEventListener('visibilitychange', wake.current);
     };
   }, [path, status]);
-  return { call, turns: record.turns, events: record.events, error: error ?? record.error, refresh };
+  return { call, turns: record.turns, events: record.events, error: error ?? record.error, refresh, readOn: grown };
 }

@@ -1,6 +1,6 @@
 // Server-sent events over fetch, which can send Last-Event-ID after any failure. A hidden tab holds no stream; when it
 // is seen again it goes on after the last event, or says `missed` if that is too long ago.
-import { address, pause, sessionEnded } from './api.js';
+import { address, ApiError, pause, sessionEnded } from './api.js';
 
 const FORGET_AFTER_MS = 5 * 60_000;
 
@@ -10,7 +10,8 @@ const FORGET_AFTER_MS = 5 * 60_000;
  * Streams until the returned function is called.
  * @param {string} path Below /public/v1, such as `/events`.
  * @param {(event: StreamEvent) => void} onEvent
- * @param {{ query?: Record<string, any>, onMissed?: () => void }} [options] `onMissed`: events may have been missed; read again.
+ * @param {{ query?: Record<string, any>, onMissed?: () => void, onRefused?: (error: ApiError) => void }} [options] `onMissed`: events may
+ *   have been missed; read again. `onRefused`: there is no such stream, or not any more.
  */
 export function stream(path, onEvent, options = {}) {
   let ended = false, lastId = '', lastSeen = Date.now();
@@ -28,7 +29,10 @@ export function stream(path, onEvent, options = {}) {
         const headers = lastId ? { 'last-event-id': lastId } : undefined;
         const response = await fetch(address(path, options.query), { headers, signal: controller.signal, credentials: 'same-origin' });
         if (response.status === 401) sessionEnded.set(true);
-        if (response.status === 404) ended = true;
+        if ([403, 404, 409].includes(response.status)) {
+          ended = true;
+          options.onRefused?.(new ApiError({ ...(await response.json()).error, status: response.status }));
+        }
         if (!response.ok || !response.body) {
           if (response.status === 400) lastId = '';
           throw new Error(String(response.status));

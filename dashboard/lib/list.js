@@ -59,6 +59,15 @@ export class PagedList {
     });
   }
 
+  /** Reads from the beginning. The present rows are shown until the first page is there. */
+  restart() {
+    this.#pages = [];
+    this.#next = undefined;
+    this.hasMore = true;
+    if (this.loading) this.#again = true;
+    else this.more();
+  }
+
   /** Leaves a row out that was deleted. @param {string} key */
   drop(key) {
     for (const page of this.#pages) page.rows = page.rows.filter((row) => this.rowKey(row) !== key);

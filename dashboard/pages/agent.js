@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from '../lib/ui.js';
 import { ApiError, get, patch } from '../lib/api.js';
 import { useResource } from '../lib/data.js';
 import { t } from '../lib/i18n.js';
-import { differences, same } from '../lib/merge.js';
+import { applyPatch, differences, same } from '../lib/merge.js';
 import { navigate } from '../lib/router.js';
 import { Changes } from '../components/changes.js';
 import { toast } from '../components/dialog.js';
@@ -16,6 +16,7 @@ import { useChoices } from './agent-choices.js';
 import { agentGroups } from './agent-fields.js';
 import { agentPatch, changesOf, formValues, rebased } from './agent-values.js';
 import { CallMe } from './call-me.js';
+import { Talk } from './agent-talk.js';
 
 /** @param {{ params: Record<string, string> }} props */
 export default function Agent({ params: { id } }) {
@@ -23,26 +24,31 @@ export default function Agent({ params: { id } }) {
   const [newer, setNewer] = useState(/** @type {import('../lib/api.js').Answer | null} */ (null));
   const [problem, setProblem] = useState('');
   const [warning, setWarning] = useState(/** @type {string | undefined} */ (undefined));
+  const [isTalking, setTalking] = useState(false);
+  const edits = useRef(/** @type {Record<string, any>} */ ({}));
   const choices = useChoices();
   const present = newer ?? first, agent = present.data;
   useEffect(() => { if (agent) document.title = `${agent.name} · Ringback`; }, [agent?.name]);
   if (first.error) return html`<div class="head"><h1>${t('agent.title')}</h1></div><${Failure} error=${first.error} onRetry=${first.reload} />`;
   if (!agent) return html`<div class="head"><h1>${t('agent.title')}</h1></div><${Loading} />`;
   return html`
-    <div class="head"><h1>${agent.name}</h1><${Actions} agent=${agent} onProblem=${setProblem} /></div>
+    <div class="head"><h1>${agent.name}</h1><${Actions} agent=${agent} onProblem=${setProblem} onTalk=${() => setTalking(true)} /></div>
     ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
     ${agent.phoneNumbers.length > 0 && html`<p class="muted">${t('agent.numbers')} ${agent.phoneNumbers.map(numberText).join(', ')}</p>`}
     <div role="status" class=${warning ? '' : 'hidden'}>${warning && html`<p class="alert warn">${warning}</p>`}</div>
-    <${AgentForm} agent=${agent} etag=${present.etag} choices=${choices}
+    ${isTalking && html`<${Talk} onClose=${() => setTalking(false)} tried=${() => ({ isSaved: Object.keys(edits.current).length === 0,
+      agent: applyPatch(agent, agentPatch(edits.current, agent)) })} />`}
+    <${AgentForm} edits=${edits} agent=${agent} etag=${present.etag} choices=${choices}
       onSaved=${(/** @type {import('../lib/api.js').Answer} */ answer) => { setNewer(answer); setWarning(answer.warning); }} />`;
 }
 
 const numberText = (/** @type {any} */ { number, label }) => (label ? `${number} (${label})` : number);
 
-/** @param {{ agent: any, onProblem: (problem: string) => void }} props */
-function Actions({ agent, onProblem }) {
+/** @param {{ agent: any, onProblem: (problem: string) => void, onTalk: () => void }} props */
+function Actions({ agent, onProblem, onTalk }) {
   const [calling, setCalling] = useState(false);
   return html`<div class="actions">
+    <button onClick=${onTalk}>${t('talk.title')}</button>
     ${agent.direction !== 'inbound' && html`<button onClick=${() => setCalling(true)}><${Icon} name="phone" />${t('agent.callMe')}</button>
       <a class="button" href=${`/campaigns/new?agent=${agent.agentId}`}>${t('agent.newCampaign')}</a>`}
     <a class="button" href=${`/calls?agentId=${agent.agentId}`}>${t('agent.calls')}</a>
@@ -58,9 +64,10 @@ function Actions({ agent, onProblem }) {
 /**
  * @typedef {import('../lib/api.js').Answer} Answer
  * @typedef {{ round: number, edits: Record<string, any>, theirs: ReturnType<typeof changesOf> }} Conflict
- * @param {{ agent: any, etag?: string, choices: import('./agent-fields.js').Choices, onSaved: (answer: Answer) => void }} props
+ * @param {{ agent: any, etag?: string, edits: { current: Record<string, any> }, choices: import('./agent-fields.js').Choices,
+ *   onSaved: (answer: Answer) => void }} props `edits` is set to what changed.
  */
-function AgentForm({ agent, etag, choices, onSaved }) {
+function AgentForm({ agent, edits: present, etag, choices, onSaved }) {
   const [conflict, setConflict] = useState(/** @type {Conflict} */ ({ round: 0, edits: {}, theirs: [] }));
   const saved = formValues(agent);
   /** @param {Record<string, any>} edits @param {Conflict['theirs']} theirs */
@@ -94,7 +101,7 @@ function AgentForm({ agent, etag, choices, onSaved }) {
   return html`
     ${conflict.theirs.length > 0 && html`<${Meanwhile} conflict=${conflict} onDiscard=${() => begin({}, [])} />`}
     <${Form} key=${conflict.round} groups=${agentGroups(choices, saved)} values=${saved} edits=${conflict.edits} submit=${t('common.save')}
-      onSubmit=${save} />`;
+      onEdit=${(/** @type {Record<string, any>} */ changed) => { present.current = changed; }} onSubmit=${save} />`;
 }
 
 /** @param {{ conflict: Conflict, onDiscard: () => void }} props */

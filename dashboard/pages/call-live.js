@@ -19,7 +19,10 @@ const dialogs = () => ({
     { name: 'message', label: t('live.message'), help: t('live.messageHelp') },
   ],
   digits: [{ name: 'digits', label: t('live.keys'), help: t('live.keysHelp'), required: true, autofocus: true }],
-  instructions: [{ name: 'text', label: t('live.note'), type: 'textarea', help: t('live.noteHelp'), required: true, autofocus: true }],
+  instructions: [
+    { name: 'text', label: t('live.note'), type: 'textarea', help: t('live.noteHelp'), required: true, autofocus: true },
+    { name: 'once', label: t('live.once'), type: 'checkbox' },
+  ],
 });
 
 /** Ends a call, or cancels one that waits. @param {{ call: any, onChange: () => void }} props */
@@ -39,7 +42,8 @@ export function EndButton({ call, onChange }) {
 export function LiveControls({ id, onChange }) {
   const [open, setOpen] = useState(/** @type {'transfer' | 'digits' | 'instructions' | null} */ (null));
   /** @param {string} name @param {any} body */
-  const send = async (name, body) => {
+  const send = async (name, { once, ...body }) => {
+    if (once) body.for = 'turn';
     const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== '' && value !== undefined));
     await post(`/conversations/${id}/${name}`, given);
     toast(t(`live.done.${name}`));

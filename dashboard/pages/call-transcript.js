@@ -100,7 +100,7 @@ function Latency({ latency, turn }) {
 /** @param {{ event: any }} props */
 function Event({ event: { type, atMs, detail = {} } }) {
   const tone = BAD.includes(type) || detail.ok === false || detail.by === 'fault' ? 'bad' : GOOD.includes(type) || detail.ok ? 'good' : '';
-  const others = Object.entries(detail).filter(([name]) => !SAID.includes(name));
+  const others = Object.entries(detail).filter(([name]) => !SAID.includes(name) && !(type === 'operator_left' && name === 'reason'));
   return html`<li class=${`call-event ${tone}`}><${At} text=${duration(Math.floor(atMs / 1000))} ms=${atMs} onHear=${null} />
     <div><span class="mark" aria-hidden="true"></span>${eventText(type, detail)}
       ${type.includes('tool') && html` <span class="tool-input">${brief(detail.arguments)}</span>`}
@@ -123,6 +123,7 @@ const said = (value) => (typeof value === 'string' ? value : JSON.stringify(valu
 function eventText(type, detail) {
   const text = t(`call.events.${type}`, { ...detail, fallback: type.replaceAll('_', ' ') });
   if (type === 'who_answered') return t(`call.verdicts.${detail.verdict}`, { fallback: String(detail.verdict) });
+  if (type === 'operator_left') return t(`callNow.left.${detail.reason}`, { ...detail, fallback: text });
   if (type === 'tool_began') return `${text} – ${t(detail.ok === undefined ? 'call.toolOpen' : detail.ok ? 'call.toolOk' : 'call.toolFailed')}`;
   if (type === 'ended') {
     const by = detail.by && t(`call.endedBy.${detail.by}`, { fallback: detail.by }),

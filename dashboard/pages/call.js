@@ -7,14 +7,15 @@ import { duration, t } from '../lib/i18n.js';
 import { navigate, useQuery } from '../lib/router.js';
 import { confirm, toast, toastError } from '../components/dialog.js';
 import { Player } from '../components/player.js';
-import { Badge, Failure, Loading } from '../components/states.js';
+import { Badge, Failure, Loading, Since } from '../components/states.js';
 import { EndButton, LiveControls } from './call-live.js';
+import { CallNow } from './call-now.js';
 import { Analysis, CallFacts, Collected, Cost } from './call-results.js';
 import { Transcript } from './call-transcript.js';
 
 /** @param {{ params: Record<string, string> }} props */
 export default function Call({ params: { id } }) {
-  const { call, turns, events, error, refresh } = useCallRecord(id);
+  const { call, turns, events, error, refresh, readOn } = useCallRecord(id);
   const number = call?.contactNumber;
   const saved = useResource(number ? '/contacts' : null, { search: number, pageSize: 5 });
   const contact = saved.data?.find((/** @type {any} */ each) => each.phoneNumber === number);
@@ -41,11 +42,11 @@ export default function Call({ params: { id } }) {
       <div class="actions">${isLive || waits ? html`<${EndButton} call=${call} onChange=${refresh} />`
         : html`<button onClick=${remove}>${t('common.delete')}</button>`}</div></div>
     ${error && html`<${Failure} error=${error} onRetry=${refresh} />`}
-    <${Body} call=${call} turns=${turns} events=${events} isLive=${isLive} onChange=${refresh} />`;
+    <${Body} call=${call} turns=${turns} events=${events} isLive=${isLive} onChange=${refresh} onTurn=${readOn} />`;
 }
 
-/** @param {{ call: any, turns: any[] | null, events: any[], isLive: boolean, onChange: () => void }} props */
-function Body({ call, turns, events, isLive, onChange }) {
+/** @param {{ call: any, turns: any[] | null, events: any[], isLive: boolean, onChange: () => void, onTurn: () => void }} props */
+function Body({ call, turns, events, isLive, onChange, onTurn }) {
   const [heard, setHeard] = useState(/** @type {number | null} */ (null));
   const [hasSound, setHasSound] = useState(false);
   const [withEvents, setWithEvents] = useState(true);
@@ -60,6 +61,7 @@ function Body({ call, turns, events, isLive, onChange }) {
   };
   return html`<div class="grid wide-first call">
     <div class="stack">
+      ${isLive && html`<${CallNow} id=${call.conversationId} events=${events} onTurn=${onTurn} />`}
       ${isOver && wasAnswered && html`
         <${Player} path=${`/conversations/${call.conversationId}/recording`} isFresh=${Date.now() / 1000 - (call.endTimeUnix ?? 0) < 60}
         control=${control} onTime=${onTime} onReady=${setHasSound}>
@@ -81,11 +83,9 @@ function Body({ call, turns, events, isLive, onChange }) {
 
 /** The time since the answer. @param {{ call: any, events: any[] }} props */
 function Elapsed({ call, events }) {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => { const timer = setInterval(() => setNow(Date.now()), 1000); return () => clearInterval(timer); }, []);
   const answered = events.find(({ type }) => type === 'answered');
   const since = answered ? Date.parse(answered.recordedAt) : call.startTimeUnix * 1000;
-  return html`<span class="muted numeric">${answered ? '' : t('call.ringing')} ${duration(Math.max(0, now - since) / 1000)}</span>`;
+  return html`<span class="muted">${answered ? '' : t('call.ringing')} <${Since} at=${since} /></span>`;
 }
 
 /** Whether a turn was spoken by the built-in voice. @param {any} turn */

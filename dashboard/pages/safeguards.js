@@ -50,7 +50,14 @@ function Limits() {
   if (error) return html`<${Failure} error=${error} onRetry=${reload} />`;
   if (!data) return html`<${Loading} />`;
   return html`<p class="muted">${t('safeguards.help')}</p>
-    <div class="grid two">${Object.keys(RULES).map((name) => html`<${Rule} key=${name} name=${name} rule=${data[name]} onSaved=${set} />`)}</div>`;
+    <div class="grid two">${Object.keys(RULES).map((name) => html`<${Rule} key=${name} name=${name} rule=${data[name]} onSaved=${set} />`)}
+      <section class="card" aria-labelledby="live-listening"><h2 id="live-listening">${t('safeguards.live')}</h2>
+        <p class="muted">${t('safeguards.liveHelp')}</p>
+        <${Form} fields=${[{ name: 'liveListening', label: t('safeguards.liveAllowed'), type: 'checkbox' }]} values=${data} submit=${t('common.save')}
+          onSubmit=${async (/** @type {any} */ { liveListening }) => {
+          set((await patch('/safeguards', { liveListening })).data);
+          toast(t('resource.saved'));
+        }} /></section></div>`;
 }
 
 /** @param {{ name: string, rule: any, onSaved: (safeguards: any) => void }} props */

@@ -71,6 +71,7 @@ const texts = {
     help: 'Diese Regeln gelten für Kampagnen und einzelne Anrufe, sobald sie gespeichert sind. Eine Regel, die nur warnt, hinterlässt einen Vermerk '
       + 'im Anruf. Eingehende Anrufe sind nicht betroffen.',
     mode: 'Regel', modes: { off: 'Aus', warn: 'Nur warnen', enforce: 'Durchgesetzt' },
+    live: 'Mithören und Übernehmen', liveHelp: 'Ob Menschen laufende Anrufe verfolgen, mithören und übernehmen dürfen.', liveAllowed: 'Erlaubt',
     rules: { callingHours: 'Anrufzeiten', callsPerNumber: 'Anrufe bei einer Nummer', allowedPrefixes: 'Erlaubte Ziele', dailyCalls: 'Anrufe am Tag' },
     ruleHelp: {
       callingHours: 'In der Ortszeit des Angerufenen, nach den ersten Ziffern der Nummer. Durchgesetzt: Anrufe außerhalb warten.',

@@ -1,10 +1,12 @@
 import resources from './de-resources.js';
 import agents from './de-agents.js';
+import live from './de-live.js';
 
 /** @type {typeof import('./en.js').default} */
 const texts = {
   ...resources,
   ...agents,
+  ...live,
   common: {
     cancel: 'Abbrechen', save: 'Speichern', delete: 'Löschen', close: 'Schließen', retry: 'Noch einmal', dismiss: 'Ausblenden', loading: 'Lädt …',
     nothing: 'Hier ist noch nichts.', columns: 'Spalten', copy: 'Kopieren', copied: 'Kopiert.', all: 'Alle', search: 'Suchen',
@@ -46,7 +48,7 @@ const texts = {
   status: {
     draft: 'Entwurf', waiting: 'Wartet', running: 'Läuft', delayed: 'Verzögert', paused: 'Pausiert', stopped: 'Angehalten', completed: 'Abgeschlossen',
     failed: 'Fehlgeschlagen', cancelled: 'Abgebrochen', pending: 'Ausstehend', in_progress: 'Läuft gerade', scheduled: 'Geplant', positive: 'Positiv',
-    neutral: 'Neutral', negative: 'Negativ', present: 'diese',
+    ringing: 'Klingelt', neutral: 'Neutral', negative: 'Negativ', present: 'diese',
   },
   reason: {
     busy: 'Besetzt', 'no-answer': 'Keine Antwort', rejected: 'Abgelehnt', 'invalid-number': 'Nummer nicht vergeben', 'media-lost': 'Leitung unterbrochen',
@@ -165,7 +167,8 @@ const texts = {
     ringing: 'noch nicht angenommen', details: 'Einzelheiten',
     nothingYet: 'Noch wurde nichts gesagt.', notDialed: 'Er wurde noch nicht gewählt.',
     notKept: 'Das Transkript ist nicht mehr gespeichert, oder es wurde nichts gesagt.', notAnswered: 'Der Anruf wurde nicht angenommen.',
-    hearFrom: 'Ab {at} anhören', speakers: { user: 'Kontakt', agent: 'Agent', operator: 'Operator' }, notHeard: 'nicht gehört', noWords: 'Nicht verstandene Worte',
+    hearFrom: 'Ab {at} anhören', speakers: { user: 'Kontakt', agent: 'Agent', operator: 'Operator' }, notHeard: 'nicht gehört',
+    noWords: 'Nicht verstandene Worte',
     interrupted: 'Hier unterbrochen; der Rest wurde nicht gehört.',
     damaged: 'Ein Teil davon wurde nicht verstanden.', answeredAfter: 'Antwort nach {n} ms', latencyHelp: 'Millisekunden vom Ende der Worte des Kontakts an.',
     speculated: 'In einer Pause im Voraus vorbereitet.', filled: 'Begann mit einem Füllwort.',
@@ -206,6 +209,8 @@ const texts = {
       agent_transfer: 'Weiterleitung an einen anderen Agenten', agent_changed: '{agentName} macht weiter',
       agent_transfer_failed: 'Der andere Agent ist nicht verfügbar', language: 'Sprache: {language}',
       say: '{by} ließ den Agenten sagen: {text}', transfer_wanted: '{by} leitete an {to} weiter ({kind})', digits: '{by} drückte {digits}',
+      listener_joined: '{by} hörte mit', listener_left: '{by} hörte auf mitzuhören', operator_joined: '{by} übernahm',
+      operator_left: '{by} hat den Anruf nicht mehr',
       instructions: '{by} notierte: {text}',
       listener_joined: '{by} hörte mit', listener_left: '{by} hörte auf mitzuhören', operator_joined: '{by} übernahm',
       operator_left: '{by} ging ({reason})',
@@ -220,7 +225,7 @@ const texts = {
     transfer: 'Weiterleiten', digits: 'Tasten drücken', instructions: 'Notiz an den Agenten', to: 'An Nummer', toHelp: 'Mit + und Landesvorwahl.',
     kind: 'Art', message: 'Worte davor',
     messageHelp: 'Leer: ein üblicher Satz.', keys: 'Tasten', keysHelp: '0–9, *, #, A–D; w wartet eine halbe Sekunde.', note: 'Notiz',
-    noteHelp: 'Der Agent beachtet sie bis zum Ende des Anrufs.',
+    noteHelp: 'Niemand hört sie. Der Agent beachtet sie bis zum Ende des Anrufs.', once: 'Nur für die nächste Antwort',
     kinds: { blind: 'Ohne Ankündigung', conference: 'Konferenz: mit Ankündigung', sip_refer: 'SIP REFER' },
     end: 'Auflegen', endTitle: 'Diesen Anruf jetzt beenden?', cancel: 'Anruf absagen', cancelTitle: 'Diesen Anruf absagen?',
     done: { say: 'Der Agent sagt es als Nächstes.', transfer: 'Die Weiterleitung beginnt.', digits: 'Die Tasten werden gedrückt.',

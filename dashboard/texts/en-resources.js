@@ -67,6 +67,7 @@ export default {
     help: 'These rules hold for campaigns and single calls, from the moment they are saved. A rule that only warns leaves a note in the call. '
       + 'Inbound calls are not affected.',
     mode: 'Rule', modes: { off: 'Off', warn: 'Only warn', enforce: 'Enforced' },
+    live: 'Listening and taking over', liveHelp: 'Whether people may follow calls in progress, listen to them and take them over.', liveAllowed: 'Allowed',
     rules: { callingHours: 'Calling hours', callsPerNumber: 'Calls to one number', allowedPrefixes: 'Allowed destinations', dailyCalls: 'Calls a day' },
     ruleHelp: {
       callingHours: 'In the local time of the person called, by the first digits of the number. Enforced: calls outside wait.',

@@ -1,10 +1,12 @@
 // All texts of the dashboard, by page. Values in braces are filled in; { one, other } are chosen by `n`.
 import resources from './en-resources.js';
 import agents from './en-agents.js';
+import live from './en-live.js';
 
 export default {
   ...resources,
   ...agents,
+  ...live,
   common: {
     cancel: 'Cancel', save: 'Save', delete: 'Delete', close: 'Close', retry: 'Try again', dismiss: 'Dismiss', loading: 'Loading …',
     nothing: 'Nothing here yet.', columns: 'Columns', copy: 'Copy', copied: 'Copied.', all: 'All', search: 'Search',
@@ -39,7 +41,7 @@ export default {
   },
   status: {
     draft: 'Draft', waiting: 'Waiting', running: 'Running', delayed: 'Delayed', paused: 'Paused', stopped: 'Stopped', completed: 'Completed',
-    failed: 'Failed', cancelled: 'Cancelled', pending: 'Pending', in_progress: 'In progress', scheduled: 'Scheduled', positive: 'Positive',
+    failed: 'Failed', cancelled: 'Cancelled', pending: 'Pending', in_progress: 'In progress', scheduled: 'Scheduled', ringing: 'Ringing', positive: 'Positive',
     neutral: 'Neutral', negative: 'Negative', present: 'this one',
   },
   reason: {
@@ -149,7 +151,8 @@ export default {
     details: 'Details',
     nothingYet: 'Nothing was said yet.', notDialed: 'It has not been dialed yet.',
     notKept: 'The transcript is not kept any more, or nothing was said.', notAnswered: 'The call was not answered.',
-    hearFrom: 'Hear from {at}', speakers: { user: 'Contact', agent: 'Agent', operator: 'Operator' }, notHeard: 'not heard', noWords: 'Speech that was not understood',
+    hearFrom: 'Hear from {at}', speakers: { user: 'Contact', agent: 'Agent', operator: 'Operator' }, notHeard: 'not heard',
+    noWords: 'Speech that was not understood',
     interrupted: 'Interrupted here; the rest was not heard.',
     damaged: 'Part of this was not understood.', answeredAfter: 'Answered after {n} ms', latencyHelp: 'Milliseconds from the end of the contact’s speech.',
     speculated: 'Prepared ahead in a pause.', filled: 'Began with a filler.', tokens: '{input} tokens read, {cached} of them cached, {output} written',
@@ -187,6 +190,8 @@ export default {
       agent_transfer: 'Transfer to another agent', agent_changed: '{agentName} goes on', agent_transfer_failed: 'The other agent cannot be had',
       language: 'Language: {language}',
       say: '{by} had the agent say: {text}', transfer_wanted: '{by} transferred to {to} ({kind})', digits: '{by} pressed {digits}',
+      listener_joined: '{by} listened in', listener_left: '{by} stopped listening', operator_joined: '{by} took over',
+      operator_left: '{by} no longer has the call',
       instructions: '{by} noted: {text}',
       listener_joined: '{by} listened in', listener_left: '{by} stopped listening', operator_joined: '{by} took over',
       operator_left: '{by} left ({reason})',
@@ -201,7 +206,7 @@ export default {
     transfer: 'Transfer', digits: 'Press keys', instructions: 'Note to the agent', to: 'To number', toHelp: 'With + and country code.', kind: 'Kind',
     message: 'Words before it',
     messageHelp: 'Empty: a standard sentence.', keys: 'Keys', keysHelp: '0–9, *, #, A–D; w waits half a second.', note: 'Note',
-    noteHelp: 'The agent keeps it in mind until the end of the call.',
+    noteHelp: 'Nobody hears it. The agent keeps it in mind until the end of the call.', once: 'For the next answer only',
     kinds: { blind: 'Blind', conference: 'Conference: announced first', sip_refer: 'SIP REFER' },
     end: 'End call', endTitle: 'End this call now?', cancel: 'Cancel call', cancelTitle: 'Cancel this call?',
     done: { say: 'The agent says it next.', transfer: 'The transfer begins.', digits: 'The keys are pressed.',

@@ -32,7 +32,9 @@ export function loginLink() {
 
 export async function startBrowser() {
   const executablePath = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/google-chrome"].find(existsSync);
-  return chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  // The microphone is a fake one that beeps, and is granted at once.
+  const microphone = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
+  return chromium.launch({ executablePath, args: ["--no-sandbox", ...microphone] });
 }
 
 /** A page of a new browser profile. Errors in it, and reports of its policy, end the test. */

@@ -67,7 +67,7 @@ export const hostile = {
       "/calls", `/calls?search=${text}&tag=${text}&status=${text}&agentId=${text}&from=${text}&phoneNumber=${text}`, `/calls/${conversationId}`, `/calls/${conversationId}?turn=${text}`,
       "/agents", `/agents?search=${text}`, `/agents/${agentId}`, `/agents/${agentId}/versions`, `/agents/${agentId}/versions?version=2&against=1`,
       "/knowledge", "/knowledge?tab=groups", `/knowledge?tab=${text}`, "/tools", "/contacts", `/contacts?search=${text}`, "/do-not-call", "/numbers",
-      "/safeguards", "/safeguards?tab=transfers", "/settings", `/settings/webhooks/${webhookId}`, "/profile", `/${text}`, "/__proto__", "//example.com/x",
+      "/live", "/safeguards", "/safeguards?tab=transfers", "/settings", `/settings/webhooks/${webhookId}`, "/profile", `/${text}`, "/__proto__", "//example.com/x",
     ];
     for (const path of paths) {
       await page.goto(service + path);

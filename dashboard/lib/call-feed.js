@@ -1,0 +1,40 @@
+// What happens in a call while it lasts, word by word.
+import { stream } from './events.js';
+import { useEffect, useRef, useState } from './ui.js';
+
+/** Words of an older speech that are still shown. */
+const MOST_WORDS = 400;
+
+/**
+ * @typedef {object} Feed
+ * @property {string} [state] What the call does, as in docs/live.md.
+ * @property {Record<string, { said: string, now: string }>} words The present words of each speaker, until their turn is over.
+ * @property {string | null} [by] Who has the call instead of the agent; undefined until it changes.
+ * @property {any} [refusal] Why there is nothing to follow.
+ */
+
+/** @param {Feed} feed @param {string} type @param {any} data @returns {Feed} */
+function next(feed, type, data) {
+  if (type === 'state') return { ...feed, state: data.state };
+  if (type === 'operator') return { ...feed, by: data.by };
+  if (type === 'turn') return { ...feed, words: Object.fromEntries(Object.entries(feed.words).filter(([speaker]) => speaker !== data.speaker)) };
+  if (type !== 'words') return feed;
+  const { said = '' } = feed.words[data.speaker] ?? {}, all = `${said} ${data.text}`.trim().slice(-MOST_WORDS);
+  return { ...feed, words: { ...feed.words, [data.speaker]: data.final ? { said: all, now: '' } : { said, now: data.text } } };
+}
+
+/**
+ * Follows a call in progress.
+ * @param {string} id @param {() => void} onTurn A turn is over, or some may have been missed. @returns {Feed}
+ */
+export function useCallFeed(id, onTurn) {
+  const [feed, setFeed] = useState(/** @type {Feed} */ ({ words: {} }));
+  const latest = useRef(onTurn);
+  latest.current = onTurn;
+  useEffect(() => stream(`/conversations/${id}/live`, ({ type, id: number, data }) => {
+    // Each stream counts its events, and begins with how things are.
+    setFeed((old) => next(number === '1' ? { words: {} } : old, type, data));
+    if (type === 'turn' || type === 'lost' || type === 'operator') latest.current();
+  }, { onRefused: (refusal) => setFeed({ words: {}, refusal }) }), [id]);
+  return feed;
+}

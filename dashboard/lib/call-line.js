@@ -1,0 +1,151 @@
+// The sound of a call in this browser: a WebSocket of the API, with the worklets of the call button (docs/widget.md).
+
+/** Frames have 20 ms: those that are kept before they are played, and the most that may wait. More would be too far behind the call. */
+const AHEAD = 4, MOST = 15, MOST_UNSENT = 16_000;
+
+/** A line that could not be opened, or was closed before it was ready. */
+export class LineError extends Error {}
+
+/**
+ * @typedef {object} Wanted
+ * @property {() => Promise<string>} url Asked for once the sound is ready, as its ticket is soon too old.
+ * @property {Record<string, any>} start The first message.
+ * @property {boolean} [isApart] The audio has two channels.
+ * @property {boolean} [withMicrophone]
+ * @property {Record<string, any>} [farewell] Sent when this side closes.
+ * @property {(code: number, reason: string) => void} [onEnd] The other side closed.
+ */
+/** @typedef {Awaited<ReturnType<typeof openLine>>} Line */
+
+/**
+ * Opens a line that lasts until `signal` is aborted or the other side closes.
+ * @param {Wanted} wanted @param {AbortSignal} signal
+ */
+export async function openLine({ url, start, isApart, withMicrophone, farewell, onEnd }, signal) {
+  const context = new AudioContext(), gain = context.createGain(), sound = context.createAnalyser(), voice = context.createAnalyser();
+  /** @type {MediaStream | undefined} */
+  let stream;
+  /** @type {WebSocket | undefined} */
+  let socket;
+  let last = farewell;
+  const close = () => {
+    for (const track of stream?.getTracks() ?? []) track.stop();
+    if (context.state !== 'closed') context.close();
+    if (socket?.readyState === WebSocket.OPEN && last) socket.send(JSON.stringify(last));
+    socket?.close(1000);
+  };
+  signal.addEventListener('abort', close, { once: true });
+  try {
+    if (withMicrophone) {
+      const audio = { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true };
+      stream = await navigator.mediaDevices.getUserMedia({ audio });
+    }
+    await context.audioWorklet.addModule('/widget-audio.js');
+    signal.throwIfAborted();
+    await context.resume();
+    sound.connect(gain).connect(context.destination);
+    const address = await url();
+    signal.throwIfAborted();
+    socket = new WebSocket(ownAddress(address));
+    const player = play(context, sound, isApart ? 2 : 1, !start.buffers, (mark) => send({ event: 'mark', name: mark }));
+    await connect(socket, start, player);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  const open = socket, send = (/** @type {any} */ message) => { if (open.readyState === WebSocket.OPEN) open.send(JSON.stringify(message)); };
+  open.onclose = ({ code, reason }) => { if (!signal.aborted) { close(); onEnd?.(code, reason); } };
+  if (stream) {
+    const microphone = new AudioWorkletNode(context, 'ringback-microphone', { numberOfOutputs: 0 });
+    context.createMediaStreamSource(stream).connect(voice).connect(microphone);
+    // On a slow network, audio is dropped instead of delayed.
+    microphone.port.onmessage = ({ data }) => {
+      if (open.readyState === WebSocket.OPEN && open.bufferedAmount < MOST_UNSENT) open.send(data);
+    };
+  }
+  return {
+    /** @param {number} volume 0 to 1 */
+    setVolume: (volume) => { gain.gain.value = volume; },
+    /** Decibels of what is heard. */
+    sound: () => decibels(sound),
+    /** Decibels of the microphone, if there is one. */
+    voice: stream && (() => decibels(voice)),
+    /** Closes with another farewell. @param {any} message */
+    leave: (message) => { last = message; },
+  };
+}
+
+/** The policy allows this page's own host only, which may be another than the service's public one. @param {string} url */
+function ownAddress(url) {
+  const { pathname, search } = new URL(url);
+  return `${location.origin.replace(/^http/, 'ws')}${pathname}${search}`;
+}
+
+/** Resolves at `ready`. @param {WebSocket} socket @param {any} start @param {ReturnType<typeof play>} player @returns {Promise<void>} */
+function connect(socket, start, player) {
+  socket.binaryType = 'arraybuffer';
+  return new Promise((resolve, reject) => {
+    socket.onopen = () => socket.send(JSON.stringify(start));
+    socket.onclose = ({ reason }) => reject(new LineError(reason));
+    socket.onmessage = ({ data }) => {
+      if (typeof data !== 'string') return player.take(data);
+      const message = JSON.parse(data);
+      if (message.event === 'ready') resolve();
+      else if (message.event === 'mark') player.mark(message.name);
+      else if (message.event === 'clear') player.clear();
+    };
+  });
+}
+
+/**
+ * Plays audio of 16,000 samples a second. `isLive`: a few frames are kept before they are played, so that those that come late are
+ * not missed, and what is too far behind is dropped.
+ * @param {AudioContext} context @param {AudioNode} output @param {number} channels @param {boolean} isLive @param {(mark: string) => void} onMark
+ */
+function play(context, output, channels, isLive, onMark) {
+  const merger = context.createChannelMerger(channels);
+  merger.connect(output);
+  const speakers = Array.from({ length: channels }, (_, at) => {
+    const speaker = new AudioWorkletNode(context, 'ringback-speaker', { numberOfInputs: 0, outputChannelCount: [1] });
+    speaker.connect(merger, 0, at);
+    return speaker.port;
+  });
+  /** @type {ArrayBuffer[] | null} */
+  let kept = [];
+  let waiting = 0;
+  const toAll = (/** @type {any} */ message) => { for (const port of speakers) port.postMessage(message); };
+  const clear = () => { toAll('clear'); kept = []; waiting = 0; };
+  speakers[0].onmessage = ({ data }) => {
+    if (data.playing === false) kept ??= [];
+    else if (typeof data.mark === 'string') onMark(data.mark);
+    else if (data.mark !== undefined) waiting = Math.max(0, waiting - 1);
+  };
+  const pass = (/** @type {ArrayBuffer} */ frame) => {
+    const samples = new Int16Array(frame);
+    for (const [at, port] of speakers.entries()) port.postMessage(channels === 1 ? frame : samples.filter((_, nth) => nth % channels === at).buffer);
+    if (!isLive) return;
+    waiting++;
+    toAll({ mark: waiting });
+  };
+  return {
+    clear,
+    mark: (/** @type {string} */ name) => toAll({ mark: name }),
+    take(/** @type {ArrayBuffer} */ frame) {
+      if (!isLive) return pass(frame);
+      if (waiting >= MOST) clear();
+      if (!kept) return pass(frame);
+      kept.push(frame);
+      if (kept.length < AHEAD) return;
+      const frames = kept;
+      kept = null;
+      for (const each of frames) pass(each);
+    },
+  };
+}
+
+const samples = new Float32Array(2048);
+/** @param {AnalyserNode} analyser */
+function decibels(analyser) {
+  analyser.getFloatTimeDomainData(samples);
+  return 10 * Math.log10(samples.reduce((sum, sample) => sum + sample * sample, 0) / samples.length + 1e-9);
+}

@@ -1,0 +1,82 @@
+// Talks with an agent through the microphone, as it is saved or as it is in the form.
+import { html, useEffect, useRef, useState } from '../lib/ui.js';
+import { post } from '../lib/api.js';
+import { useCallFeed } from '../lib/call-feed.js';
+import { useCallRecord } from '../lib/call-record.js';
+import { t } from '../lib/i18n.js';
+import { Form } from '../components/form.js';
+import { Sound, useLine } from '../components/sound.js';
+import { Present, State } from './call-now.js';
+import { Transcript } from './call-transcript.js';
+import { placeholdersOf } from './placeholders.js';
+
+const RECORDED_AFTER_MS = 1500;
+
+/** None where the form cannot be read; that is said when the talk begins. @param {() => { agent: any }} tried */
+function placeholders(tried) {
+  try { return placeholdersOf(tried().agent); } catch { return []; }
+}
+
+/** @param {{ tried: () => { agent: any, isSaved: boolean }, onClose: () => void }} props `tried`: the agent as it is at this moment. */
+export function Talk({ tried, onClose }) {
+  const sound = useLine(), { line, problem } = sound, isOn = sound.kind !== '';
+  const [values, setValues] = useState(/** @type {Record<string, any>} */ ({}));
+  const [call, setCall] = useState(/** @type {import('../lib/api.js').Answer | null} */ (null));
+  const [ended, setEnded] = useState('');
+  const heading = useRef(/** @type {HTMLElement | null} */ (null)), hangUp = useRef(/** @type {HTMLElement | null} */ (null));
+  // The focus follows from the form to the button that ends the call, and back to the heading.
+  useEffect(() => (isOn ? hangUp : heading).current?.focus(), [isOn]);
+  const wanted = placeholders(tried);
+  /** @type {import('../components/form.js').Field[]} */
+  const fields = [
+    ...wanted.map((name) => ({ name: `dynamicVariables.${name}`, label: name })),
+    { name: 'actions', label: t('talk.actions'), type: 'checkbox', help: t('talk.actionsHelp') },
+  ];
+  /** @param {Record<string, any>} given */
+  async function begin(given) {
+    setValues(given);
+    setCall(null);
+    setEnded('');
+    await sound.open('talk', {
+      start: { event: 'start', format: 'pcm_16000', buffers: true }, farewell: { event: 'stop' }, withMicrophone: true,
+      async url() {
+        const { agent, isSaved } = tried(), { agentId, metadata: _, phoneNumbers: __, ...document } = agent;
+        const filled = wanted.map((name) => [name, given[`dynamicVariables.${name}`]]).filter(([, value]) => value);
+        const about = { mode: 'voice', actions: !!given.actions, dynamicVariables: Object.fromEntries(filled) };
+        const answer = await post('/agents/test-call', { ...about, ...(isSaved ? { agentId } : { agent: document }) });
+        setCall(answer);
+        return answer.data.mediaUrl;
+      },
+      onEnd: (code, reason) => setEnded(code === 1000 ? t('talk.over') : t('sound.failed', { reason })),
+    });
+  }
+  const said = ended || (!isOn ? '' : line ? t('talk.on') : t('callNow.opening'));
+  return html`<section class="card talk" aria-labelledby="talk">
+    <div class="head"><h2 id="talk" tabindex="-1" ref=${heading}>${t('talk.title')}</h2>
+      <button class="plain" onClick=${onClose}>${t('common.close')}</button></div>
+    <p class="help">${t('talk.help')}</p>
+    <p role="status" class=${said ? 'who' : 'hidden'}>${said}</p>
+    ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
+    ${call?.warning && html`<p class="alert warn">${call.warning}</p>`}
+    ${isOn ? html`${line && html`<${Sound} line=${line} />`}
+      <div class="actions"><button class="danger" ref=${hangUp} onClick=${() => { sound.stop(); setEnded(t('talk.over')); }}>${t('talk.hangUp')}</button></div>`
+    : html`<${Form} fields=${fields} values=${values} submit=${t(call ? 'talk.again' : 'talk.begin')} onSubmit=${begin} />`}
+    ${call && html`<${Talked} key=${call.data.conversationId} id=${call.data.conversationId} isOn=${isOn} />`}
+  </section>`;
+}
+
+/** What was said, with latencies and tools. @param {{ id: string, isOn: boolean }} props */
+function Talked({ id, isOn }) {
+  const { turns, events, readOn, refresh } = useCallRecord(id);
+  // No event of the account tells of a test call.
+  useEffect(() => { if (!isOn) { const timer = setTimeout(refresh, RECORDED_AFTER_MS); return () => clearTimeout(timer); } }, [isOn]);
+  return html`${isOn && html`<${Following} id=${id} onTurn=${readOn} />`}
+    ${turns && html`<${Transcript} turns=${turns} events=${events} heard=${null} found=${null} isLive=${isOn} onHear=${null} />`}
+    <p><a href=${`/calls/${id}`}>${t('talk.seeCall')}</a></p>`;
+}
+
+/** @param {{ id: string, onTurn: () => void }} props */
+function Following({ id, onTurn }) {
+  const feed = useCallFeed(id, onTurn);
+  return html`<div class="row"><${State} state=${feed.state} /></div><${Present} feed=${feed} />`;
+}

@@ -1,0 +1,50 @@
+// All calls in progress.
+import { html, useEffect } from '../lib/ui.js';
+import { useEvents, useList } from '../lib/data.js';
+import { onAccountEvent } from '../lib/events.js';
+import { t } from '../lib/i18n.js';
+import { useQuery } from '../lib/router.js';
+import { AGENTS, CAMPAIGNS } from '../components/picker.js';
+import { Badge, Since } from '../components/states.js';
+import { Table } from '../components/table.js';
+import { Found } from './call-filters.js';
+
+const READ_EVERY_MS = 10_000;
+
+export default function LiveCalls() {
+  const { agentId, campaignId } = useQuery(), isFiltered = !!(agentId || campaignId);
+  const list = useList('/calls/live', { agentId, campaignId }, (call) => call.conversationId);
+  useEvents(['call.'], () => list.refresh(), 1000);
+  // No event tells of a test call.
+  useEffect(() => { const timer = setInterval(() => document.hidden || list.refresh(), READ_EVERY_MS); return () => clearInterval(timer); }, [list.key]);
+  // A call that ended leaves even where it is not in sight. If events were missed, all is read again.
+  useEffect(() => onAccountEvent((event) => {
+    if (!event) list.restart();
+    else if (event.type === 'call.ended') list.drop(event.data?.data?.conversationId);
+  }), [list.key]);
+  const columns = [
+    { key: 'contact', label: t('calls.contact'), render: (/** @type {any} */ c) => c.contactName || c.phoneNumber || t('calls.noNumber') },
+    { key: 'status', label: t('calls.filters.status'), render: status },
+    { key: 'length', label: t('calls.length'), align: /** @type {const} */ ('end'),
+      render: (/** @type {any} */ c) => html`<${Since} at=${c.answeredAt ?? c.startedAt} />` },
+    { key: 'agent', label: t('calls.filters.agentId'), render: (/** @type {any} */ c) => c.agentName },
+    { key: 'campaign', label: t('calls.filters.campaignId'), wide: true, render: (/** @type {any} */ c) => c.campaignName ?? '–' },
+    { key: 'number', label: t('campaign.phone'), render: (/** @type {any} */ c) => html`<span class="numeric">${c.phoneNumber ?? '–'}</span>` },
+    { key: 'direction', label: t('calls.filters.direction'), optional: true, render: (/** @type {any} */ c) => t(`calls.${c.direction}`) },
+  ];
+  const isKnown = list.rows.length > 0 || !list.hasMore;
+  return html`
+    <div class="head"><h1>${t('liveCalls.title')}</h1>
+      <span class="muted" role="status">${isKnown && t(`liveCalls.${list.hasMore ? 'more' : 'count'}`, { n: list.rows.length })}</span></div>
+    <div class="stack"><${Table} label=${t('liveCalls.title')} list=${list} columns=${columns}
+      filters=${html`<${Found} name="agentId" value=${agentId} from=${AGENTS} any=${t('appointments.anyAgent')} bare=${true} />
+        <${Found} name="campaignId" value=${campaignId} from=${CAMPAIGNS} any=${t('appointments.anyCampaign')} bare=${true} />`}
+      rowKey=${(/** @type {any} */ c) => c.conversationId} href=${(/** @type {any} */ c) => `/calls/${c.conversationId}`}
+      empty=${t(isFiltered ? 'calls.noMatch' : 'liveCalls.none')} /></div>`;
+}
+
+/** @param {any} call */
+function status({ operator, answeredAt }) {
+  if (operator) return html`<span class="badge warn">${t('callNow.theirs', { by: operator.by })}</span>`;
+  return html`<${Badge} status=${answeredAt ? 'in_progress' : 'ringing'} tone=${answeredAt ? 'live' : 'info'} />`;
+}

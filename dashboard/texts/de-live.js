@@ -1,0 +1,35 @@
+// Texte zu laufenden Anrufen und zu Gesprächen mit einem Agenten.
+/** @type {typeof import('./en-live.js').default} */
+export default {
+  liveCalls: {
+    title: 'Live', none: 'Kein Anruf läuft. Anrufe erscheinen hier, sobald gewählt wird oder jemand anruft.',
+    count: { one: '{n} Anruf', other: '{n} Anrufe' }, more: 'Mehr als {n} Anrufe',
+  },
+  callNow: {
+    title: 'In diesem Moment', waiting: 'Warten auf den Anruf …', noWords: 'Niemand spricht.',
+    states: {
+      ringing: 'Es klingelt', speaking: 'Der Agent spricht', listening: 'Der Agent hört zu', thinking: 'Der Agent denkt', tool: 'Wartet auf ein Werkzeug',
+      menu: 'In einem Telefonmenü oder einer Mailbox', transferring: 'Wird weitergeleitet', operator: 'Ein Mensch hat den Anruf', closing: 'Endet gerade',
+    },
+    listen: 'Mithören', stopListening: 'Mithören beenden', apart: 'Kontakt links, Agent rechts', takeOver: 'Übernehmen', giveBack: 'Zurückgeben',
+    opening: 'Verbinden …', mine: 'Sie haben den Anruf. Sprechen Sie; der Agent schweigt.', theirs: '{by} hat den Anruf', heard: 'Sie hören mit.',
+    left: { given_back: '{by} gab den Anruf zurück', lost: 'Die Verbindung von {by} brach ab', call_ended: '{by} hatte den Anruf bis zum Ende' },
+    note: 'Notiz an den Agenten beim Zurückgeben', noteHelp: 'Nur der Agent liest sie. Was inzwischen gesagt wurde, weiß er.',
+    lost: 'Sie haben den Anruf nicht mehr. {reason}', leave: 'Sie haben den Anruf. Die Seite verlassen und ihn dem Agenten zurückgeben?',
+  },
+  sound: {
+    heard: 'Sie hören', yours: 'Ihr Mikrofon', volume: 'Lautstärke', silence: 'Stille', decibels: '{n} dB',
+    failed: 'Der Ton konnte nicht verbunden werden, oder die Verbindung brach ab. {reason}',
+    microphone: {
+      NotAllowedError: 'Der Browser hat das Mikrofon verweigert. Erlauben Sie es für diese Seite, neben der Adresse, und versuchen Sie es noch einmal.',
+      NotFoundError: 'Es gibt kein Mikrofon. Schließen Sie eines an und versuchen Sie es noch einmal.',
+      NotReadableError: 'Das Mikrofon kann nicht benutzt werden. Vielleicht hat es ein anderes Programm.',
+    },
+  },
+  talk: {
+    title: 'Mit ihm sprechen', help: 'Sie sprechen mit dem Agenten, wie er im Formular steht, gespeichert oder nicht. Unterbrechen Sie ihn, wann Sie wollen.',
+    actions: 'Werkzeuge und Kalender wirklich benutzen', actionsHelp: 'Sonst antworten sie, als hätte es geklappt, und außen geschieht nichts.',
+    begin: 'Gespräch beginnen', again: 'Noch einmal sprechen', hangUp: 'Auflegen', on: 'Der Anruf hat begonnen. Sprechen Sie.', over: 'Der Anruf ist vorbei.',
+    seeCall: 'Die Seite dieses Anrufs',
+  },
+};

@@ -1,0 +1,34 @@
+// Texts of calls in progress and of talks with an agent.
+export default {
+  liveCalls: {
+    title: 'Live', none: 'No call is in progress. Calls appear here as soon as they are dialed or come in.',
+    count: { one: '{n} call', other: '{n} calls' }, more: 'More than {n} calls',
+  },
+  callNow: {
+    title: 'At this moment', waiting: 'Waiting for the call …', noWords: 'Nobody is speaking.',
+    states: {
+      ringing: 'Rings', speaking: 'The agent speaks', listening: 'The agent listens', thinking: 'The agent thinks', tool: 'Waits for a tool',
+      menu: 'In a phone menu or mailbox', transferring: 'Is being transferred', operator: 'A person has the call', closing: 'Is ending',
+    },
+    listen: 'Listen', stopListening: 'Stop listening', apart: 'Contact left, agent right', takeOver: 'Take over', giveBack: 'Give back',
+    opening: 'Connecting …', mine: 'You have the call. Speak; the agent is silent.', theirs: '{by} has the call', heard: 'You are listening.',
+    left: { given_back: '{by} gave the call back', lost: 'The connection of {by} broke', call_ended: '{by} had the call until its end' },
+    note: 'Note to the agent when you give back', noteHelp: 'Only the agent reads it. It knows what was said meanwhile.',
+    lost: 'You no longer have the call. {reason}', leave: 'You have the call. Leave the page and give it back to the agent?',
+  },
+  sound: {
+    heard: 'You hear', yours: 'Your microphone', volume: 'Volume', silence: 'silence', decibels: '{n} dB',
+    failed: 'The sound could not be connected, or the connection broke. {reason}',
+    microphone: {
+      NotAllowedError: 'The browser refused the microphone. Allow it for this page, beside the address, and try again.',
+      NotFoundError: 'There is no microphone. Connect one and try again.',
+      NotReadableError: 'The microphone cannot be used. Another program may have it.',
+    },
+  },
+  talk: {
+    title: 'Talk to it', help: 'You talk with the agent as it is in the form, saved or not. Interrupt it whenever you like.',
+    actions: 'Really use tools and calendars', actionsHelp: 'Otherwise they answer as if they had worked, and nothing outside is touched.',
+    begin: 'Begin to talk', again: 'Talk again', hangUp: 'Hang up', on: 'The call has begun. Speak.', over: 'The call is over.',
+    seeCall: 'The page of this call',
+  },
+};

@@ -1,0 +1,208 @@
+// Scenarios of calls in progress: the list, listening, taking over, notes, and talks with an agent. The microphone is Chromium's
+// fake one, which beeps.
+
+import assert from "node:assert/strict";
+import { ask, button, byKeys, checkAccess, close, heading, inDialog, pick, signedIn, tabTo, until, waitFor } from "./browser.mjs";
+
+const { RINGBACK_URL: service } = process.env;
+const AGENT = `Liv ${Date.now()} <b>bold</b>`;
+
+/** An agent whose calls go on until somebody ends them, made when it is first needed. */
+let made;
+const patient = () => (made ??= ask("POST", "/agents/create", {
+  name: AGENT, direction: "both",
+  conversationConfig: { agent: { greetingMessage: "Hello {{guest}}, this is Liv. Which weekday do you prefer?", prompt: { prompt: "You are Liv." } },
+    turn: { turnTimeout: 3, silenceEndCallTimeout: 600 } },
+}));
+
+let last = 5550700000;
+async function place(name = "Robin") {
+  const { agentId } = await patient();
+  const call = { agentId, phoneNumber: `+1${last += 10}`, name, dynamicVariables: { persona: "cooperative", guest: "Robin" } };
+  const { conversationId } = await ask("POST", "/calls", call);
+  await until(async () => (await ask("GET", `/conversations/${conversationId}/turns`)).length > 0, "the first turn", 300);
+  return conversationId;
+}
+
+const end = (id) => ask("POST", `/conversations/${id}/end`);
+const eventsOf = async (id, type) => (await ask("GET", `/conversations/${id}/events?pageSize=100`)).filter((event) => event.type === type);
+const recorded = (id, type, count = 1) => until(async () => (await eventsOf(id, type)).length >= count, `${count} ${type}`);
+
+/** Waits until a level is above silence. */
+const isLoud = (page, name) => until(async () => {
+  const meter = page.getByRole("meter", { name });
+  return (await meter.count()) > 0 && Number(await meter.getAttribute("aria-valuenow")) > -50;
+}, `a sound: ${name}`, 300);
+
+async function fits(page, name) {
+  await page.setViewportSize({ width: 320, height: 640 });
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 320, `${name} is ${wide} px wide at 320 px`);
+  await page.setViewportSize({ width: 1280, height: 860 });
+}
+
+/** A page on which the browser refuses the microphone. */
+const refuse = (page) => page.addInitScript(() => {
+  navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("Permission denied", "NotAllowedError"));
+});
+
+export const live = {
+  async "see calls in progress come, go on and leave, by keyboard alone"(browser) {
+    const name = `Kim ${Date.now()}`;
+    const page = await signedIn(browser);
+    await byKeys(page, "Live", { key: "Enter" });
+    await heading(page).filter({ hasText: "Live" }).waitFor();
+    const id = await place(name), shown = page.getByRole("row").filter({ has: page.locator(`a[href="/calls/${id}"]`) });
+    await shown.waitFor();
+    await shown.getByText("<b>bold</b>").waitFor();
+    const clock = shown.getByRole("cell").filter({ hasText: /^\d+:\d\d$/ }), before = await clock.textContent();
+    await until(async () => (await clock.textContent()) !== before, "the clock goes on");
+    await checkAccess(page, "/live");
+    await fits(page, "/live");
+    const second = await place(name);
+    await page.locator(`a[href="/calls/${second}"]`).waitFor();
+    await end(second);
+    await page.locator(`a[href="/calls/${second}"]`).waitFor({ state: "detached" });
+    const wanted = `/calls/${id}`, present = () => page.evaluate(() => document.activeElement?.getAttribute("href"));
+    await tabTo(page, name.slice(0, 3));
+    for (let n = 0; n < 20 && (await present()) !== wanted; n++) {
+      const from = await present();
+      await page.keyboard.press("j");
+      await until(async () => (await present()) !== from, "the next row");
+    }
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**${wanted}`);
+    await end(id);
+    await page.goto(`${service}/live`);
+    await pick(page, "Agent", AGENT);
+    await until(() => new URL(page.url()).searchParams.has("agentId"), "the filter in the address");
+    await waitFor(page, "No call matches these filters");
+    await close(page);
+  },
+
+  async "listen to a call, both sides together and apart"(browser) {
+    const id = await place();
+    const page = await signedIn(browser, `/calls/${id}`);
+    await waitFor(page, /^The agent (speaks|listens|thinks)$/);
+    await button(page, "Listen").click();
+    await waitFor(page, "You are listening");
+    await isLoud(page, "You hear");
+    await page.getByLabel("Contact left, agent right").check();
+    await waitFor(page, "You are listening");
+    await isLoud(page, "You hear");
+    await page.getByRole("slider", { name: "Volume" }).fill("50");
+    await checkAccess(page, "a call that is listened to");
+    await fits(page, "a call that is listened to");
+    await button(page, "Stop listening").click();
+    await page.getByRole("meter").first().waitFor({ state: "detached" });
+    await recorded(id, "listener_left", 2);
+    await button(page, "Listen").click();
+    await waitFor(page, "You are listening");
+    await page.goto(`${service}/calls`);
+    await recorded(id, "listener_left", 3);
+    await end(id);
+    await close(page);
+  },
+
+  async "take a call over and give it back, by keyboard alone"(browser) {
+    const id = await place();
+    const page = await signedIn(browser, `/calls/${id}`), other = await signedIn(browser, `/calls/${id}`);
+    await page.bringToFront();
+    await byKeys(page, "Take over", { key: "Enter" });
+    await waitFor(page, "You have the call");
+    await recorded(id, "operator_joined");
+    const [{ detail }] = await eventsOf(id, "operator_joined");
+    await isLoud(page, "Your microphone");
+    await checkAccess(page, "a call that was taken over");
+    await other.bringToFront();
+    await waitFor(other, `${detail.by} has the call`);
+    await button(other, "Take over").click();
+    await other.getByRole("alert").filter({ hasText: detail.by }).waitFor();
+    await page.bringToFront();
+    await byKeys(page, "Note to the agent when you give back", { text: "Offer Friday." });
+    await byKeys(page, "Give back", { key: "Enter" });
+    await recorded(id, "operator_left");
+    assert.equal((await eventsOf(id, "operator_left"))[0].detail.reason, "given_back");
+    await button(page, "Take over").waitFor();
+    await until(() => page.evaluate(() => document.activeElement?.textContent === "Take over"), "the focus stays on the button");
+    await page.keyboard.press("Enter");
+    await waitFor(page, "You have the call");
+    await close(page);
+    await recorded(id, "operator_left", 2);
+    await end(id);
+    await close(other);
+  },
+
+  async "say why the microphone cannot be used"(browser) {
+    const id = await place();
+    const page = await signedIn(browser);
+    await refuse(page);
+    await page.goto(`${service}/calls/${id}`);
+    await button(page, "Take over").click();
+    await page.getByRole("alert").filter({ hasText: "The browser refused the microphone" }).waitFor();
+    assert.equal((await eventsOf(id, "operator_joined")).length, 0);
+    await end(id);
+    await close(page);
+  },
+
+  async "switch listening off for the account, and on again"(browser) {
+    const id = await place();
+    const page = await signedIn(browser, "/safeguards");
+    const card = page.getByRole("region", { name: "Listening and taking over" });
+    for (const isAllowed of [false, true]) {
+      await card.getByLabel("Allowed").setChecked(isAllowed);
+      await button(card, "Save").click();
+      await until(async () => (await ask("GET", "/safeguards")).liveListening === isAllowed, `liveListening is ${isAllowed}`);
+    }
+    await ask("PATCH", "/safeguards", { liveListening: false });
+    await page.goto(`${service}/calls/${id}`);
+    await waitFor(page, "`liveListening` is false");
+    assert.equal(await button(page, "Listen").count(), 0);
+    await ask("PATCH", "/safeguards", { liveListening: true });
+    await end(id);
+    await close(page);
+  },
+
+  async "leave a note for the next answer only"(browser) {
+    const id = await place();
+    const page = await signedIn(browser, `/calls/${id}`);
+    await button(page, "Note to the agent").click();
+    await page.getByRole("dialog").getByLabel("Note", { exact: false }).first().fill("Offer <i>Friday</i>.");
+    await page.getByRole("dialog").getByLabel("For the next answer only").check();
+    const [request] = await Promise.all([page.waitForRequest(/\/instructions$/), inDialog(page, "Note to the agent").click()]);
+    assert.deepEqual(request.postDataJSON(), { text: "Offer <i>Friday</i>.", for: "turn" });
+    await waitFor(page, /noted: Offer <i>Friday/);
+    await end(id);
+    await close(page);
+  },
+
+  async "talk to an agent that is not saved, by keyboard alone"(browser) {
+    const { agentId } = await patient();
+    const page = await signedIn(browser, `/agents/${agentId}`);
+    const greeting = page.getByLabel("Greeting", { exact: false }).first();
+    await greeting.fill("Hello {{visitor}}, I am not saved.");
+    await byKeys(page, "Talk to it", { key: "Enter" });
+    await byKeys(page, "visitor", { text: "Sam" });
+    const [request] = await Promise.all([page.waitForRequest(/\/agents\/test-call$/), byKeys(page, "Begin to talk", { key: "Enter" })]);
+    const sent = request.postDataJSON();
+    assert.equal(sent.agent.conversationConfig.agent.greetingMessage, "Hello {{visitor}}, I am not saved.");
+    assert.deepEqual([sent.dynamicVariables, sent.actions, sent.agentId], [{ visitor: "Sam" }, false, undefined]);
+    await waitFor(page, "The call has begun");
+    await isLoud(page, "You hear");
+    await isLoud(page, "Your microphone");
+    await page.locator(".turn.agent").getByText("Hello Sam").waitFor();
+    await checkAccess(page, "a talk with an agent");
+    await fits(page, "a talk with an agent");
+    await until(() => page.evaluate(() => document.activeElement?.textContent === "Hang up"), "the focus is on the button that ends the call");
+    await page.keyboard.press("Enter");
+    await waitFor(page, "The call is over");
+    const id = (await page.getByRole("link", { name: "The page of this call" }).getAttribute("href")).split("/").at(-1);
+    await until(async () => (await ask("GET", `/conversations/${id}`)).status !== "in_progress", "the end of the call");
+    await greeting.fill("");
+    await page.getByRole("button", { name: "Discard" }).click();
+    const [again] = await Promise.all([page.waitForRequest(/\/agents\/test-call$/), button(page, "Talk again").click()]);
+    assert.equal(again.postDataJSON().agentId, agentId);
+    await button(page, "Hang up").click();
+    await close(page);
+  },
+};
