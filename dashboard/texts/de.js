@@ -212,8 +212,6 @@ const texts = {
       listener_joined: '{by} hörte mit', listener_left: '{by} hörte auf mitzuhören', operator_joined: '{by} übernahm',
       operator_left: '{by} hat den Anruf nicht mehr',
       instructions: '{by} notierte: {text}',
-      listener_joined: '{by} hörte mit', listener_left: '{by} hörte auf mitzuhören', operator_joined: '{by} übernahm',
-      operator_left: '{by} ging ({reason})',
       reply_broke_off: 'Das Modell brach ab', recogniser_lost: 'Die Spracherkennung fiel aus', media_lost: 'Die Leitung brach ab',
       media_back: 'Die Leitung ist wieder da', stream_crashed: 'Der Audioteil stürzte ab',
       taken_over: 'Ein anderer Knoten übernahm', facts_lost: 'Teile dieser Aufzeichnung fehlen', ended: 'Beendet',

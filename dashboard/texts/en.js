@@ -193,8 +193,6 @@ export default {
       listener_joined: '{by} listened in', listener_left: '{by} stopped listening', operator_joined: '{by} took over',
       operator_left: '{by} no longer has the call',
       instructions: '{by} noted: {text}',
-      listener_joined: '{by} listened in', listener_left: '{by} stopped listening', operator_joined: '{by} took over',
-      operator_left: '{by} left ({reason})',
       reply_broke_off: 'The model broke off', recogniser_lost: 'Speech recognition failed', media_lost: 'The line broke',
       media_back: 'The line is back', stream_crashed: 'The audio part crashed',
       taken_over: 'Another node took over', facts_lost: 'Parts of this record are lost', ended: 'Ended',
