@@ -9,10 +9,10 @@ use domain::{
     admission::Gate,
     agent::Agent,
     api_key::generate_key,
-    id::AccountId,
+    id::{AccountId, AttemptId, NodeId},
     ports::{
         NotReady,
-        store::{Account, NewAccount, Store},
+        store::{Account, AttemptStore, CallStore, NewAccount, NodeStore, Permit, PermitRequest, Store},
     },
     time::{Timestamp, TokioClock},
 };
@@ -108,6 +108,23 @@ impl TestApp {
         let body = json!({ "name": "Ann", "conversationConfig": prompt });
         let made = self.client.post("/public/v1/agents/create", body).await.expect(201);
         made.text("/data/agentId")
+    }
+
+    /// Creates a call to this number that the node dials.
+    pub async fn dialed_call(&self, node: NodeId, number: &str) -> AttemptId {
+        let body = json!({ "agentId": self.agent().await, "phoneNumber": number });
+        self.client.post("/public/v1/calls", body).await.expect(201);
+        self.store.register_node(node, None).await.unwrap();
+        let claim = self.store.claim_calls(node, 1).await.unwrap()[0].claim;
+        let request = PermitRequest {
+            carrier: "simulated".into(),
+            caller_id: None,
+            agent_version: None,
+            restricted_prefixes: Vec::new(),
+        };
+        let permit = self.store.permit(claim, request).await.unwrap();
+        assert!(matches!(permit, Permit::Granted { .. }), "{permit:?}");
+        claim.attempt
     }
 }
 

@@ -47,10 +47,12 @@ fn expected(method: &str, path: &str) -> Vec<&'static str> {
         ("post", "check") if path.starts_with("/services") => vec!["admin"],
         ("get" | "delete", "session") => vec![],
         ("delete", "{conversationId}" | "{sessionId}") => vec!["admin"],
-        ("post", "say" | "transfer" | "digits" | "instructions" | "end") if conversation => vec!["live"],
-        ("get", "listen") if conversation => vec!["live"],
+        ("post", "say" | "transfer" | "digits" | "instructions" | "end" | "live-tickets") if conversation => {
+            vec!["live"]
+        }
+        ("get", "live") if conversation => vec!["live"],
         ("post", "launch" | "pause" | "stop" | "schedule" | "call-again") if campaign => vec!["calls"],
-        ("post", "calls" | "inbound") => vec!["calls"],
+        ("post", "calls" | "inbound" | "test-call") => vec!["calls"],
         ("post", "search" | "check") => vec!["read"],
         ("get", _) => vec!["read"],
         _ => vec!["write"],

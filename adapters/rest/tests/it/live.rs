@@ -14,7 +14,6 @@ use actors::{
 use domain::{
     history::Speaker,
     id::{AttemptId, NodeId},
-    ports::store::{CallStore, NodeStore},
 };
 use futures_util::{SinkExt, StreamExt};
 use rest::{LiveAccess, RestState, server::ServerLimits};
@@ -122,14 +121,9 @@ impl Scene {
     }
 }
 
-/// Creates a call that a node has claimed.
+/// Creates a call that a node dials.
 async fn call(app: &TestApp, number: &str) -> String {
-    let body = json!({ "agentId": app.agent().await, "phoneNumber": number });
-    let made = app.client.post("/public/v1/calls", body).await.expect(201);
-    let node = NodeId::new();
-    app.store.register_node(node, None).await.unwrap();
-    assert_eq!(app.store.claim_calls(node, 1).await.unwrap().len(), 1);
-    made.text("/data/conversationId")
+    app.dialed_call(NodeId::new(), number).await.to_string()
 }
 
 /// Returns a switchboard whose calls all have this feed.

@@ -8,11 +8,7 @@ use actors::{
     live_feed::{Following, LiveAudio, LiveEvent, LiveFeed, LiveState},
     switchboard::Switchboard,
 };
-use domain::{
-    id::NodeId,
-    ports::store::{CallStore, NodeStore},
-    time::TokioClock,
-};
+use domain::{id::NodeId, time::TokioClock};
 use futures_util::{SinkExt, StreamExt};
 use peers::{Peers, PeersSettings, directory::Holder};
 use reqwest::RequestBuilder;
@@ -89,21 +85,18 @@ async fn nodes() -> Nodes {
         ..state(first.store.clone(), &actors).await
     };
     let second = serve_router(rest::with_envelope(rest::routes(second)), ServerLimits::default()).await;
-    let call = json!({ "agentId": first.agent().await, "phoneNumber": "+15550100010" });
-    let made = first.client.post("/public/v1/calls", call).await.expect(201);
-    first.store.register_node(node, None).await.unwrap();
-    let claimed = first.store.claim_calls(node, 1).await.unwrap();
+    let call = first.dialed_call(node, "+15550100010").await;
     let holder = Holder {
         node,
         address: format!("http://{}", second.0),
         token: None,
     };
-    register.holds(claimed[0].claim.attempt, holder);
+    register.holds(call, holder);
     Nodes {
         first,
         first_peers,
         feed,
-        id: made.text("/data/conversationId"),
+        id: call.to_string(),
         _second: (second, actors),
     }
 }
