@@ -428,6 +428,9 @@ async fn a_page_of_another_account_is_not_turned() {
     tokio::time::advance(Duration::from_secs(7_200)).await;
     // The first session has ended meanwhile.
     sign_in(&app.client).await;
+    for number in ["+15550109001", "+15550109002"] {
+        app.dialed_call(NodeId::new(), number).await;
+    }
     while analytics::count(&*app.store, None, 10).await.unwrap() {}
     let stranger = app.stranger().await;
     let mut turned = 0;

@@ -383,7 +383,7 @@ async fn a_listener_is_sent_for_a_new_ticket_when_the_node_stops() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_listener_that_talks_is_sent_away() {
+async fn a_listener_that_talks_is_cut_off() {
     let scene = Scene::start().await;
     let mut listener = scene.listen().await;
     listener.send(Message::Binary(vec![0; 320].into())).await.unwrap();
