@@ -63,7 +63,7 @@ impl Looks {
         let published = async {
             sleep(self.least).await;
             if self.published.changed().await.is_err() {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         };
         tokio::select! {

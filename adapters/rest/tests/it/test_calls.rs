@@ -22,7 +22,7 @@ use support::app::{START, TestApp};
 
 const TESTS: &str = "/public/v1/agents/test-call";
 
-fn unsaved(prompt: Value) -> Value {
+fn unsaved(prompt: &Value) -> Value {
     json!({ "name": "Draft", "conversationConfig": { "agent": { "prompt": prompt } } })
 }
 
@@ -31,7 +31,7 @@ async fn every_wrong_field_of_a_test_call_is_listed() {
     let app = TestApp::start().await;
     let agent = app.agent().await;
     let nobodys = "0198d1a0-0000-7000-8000-00000000000a";
-    let brief = unsaved(json!({ "prompt": "Be brief." }));
+    let brief = unsaved(&json!({ "prompt": "Be brief." }));
     for (body, expected) in [
         (json!({}), vec![("agentId", "required")]),
         (json!({ "agentId": "x" }), vec![("agentId", "invalid_value")]),
@@ -51,7 +51,7 @@ async fn every_wrong_field_of_a_test_call_is_listed() {
             ],
         ),
         (
-            json!({ "agent": unsaved(json!({ "prompt": "Be brief.", "toolIds": [nobodys] })) }),
+            json!({ "agent": unsaved(&json!({ "prompt": "Be brief.", "toolIds": [nobodys] })) }),
             vec![("agent.conversationConfig.agent.prompt.toolIds[0]", "not_found")],
         ),
         (
@@ -65,7 +65,7 @@ async fn every_wrong_field_of_a_test_call_is_listed() {
         assert_eq!(fields, expected, "{body}");
     }
     app.client.post(TESTS, json!({ "agentId": nobodys })).await.expect(404);
-    let missing = unsaved(json!({ "prompt": "Be brief.", "llm": "openai/gpt" }));
+    let missing = unsaved(&json!({ "prompt": "Be brief.", "llm": "openai/gpt" }));
     let refused = app.client.post(TESTS, json!({ "agent": missing })).await.expect(409);
     assert_eq!(refused.code(), "not_configured");
     let key = json!({ "name": "reads", "scopes": ["read", "live", "write"] });

@@ -12,9 +12,12 @@ const TESTS: &str = "/public/v1/agents/test-call";
 const AGENTS: &str = "/public/v1/agents";
 const DESK: &str = "+15550100002";
 
+/// Direction of a call and the result of its tool, as the model was told.
+type Told = (CallDirection, Option<Value>);
+
 /// A model that looks up a price if it is asked for one, says it, and then transfers the call. Keeps what it was told.
 #[derive(Clone, Default)]
-struct Clerk(Arc<Mutex<Vec<(CallDirection, Option<Value>)>>>);
+struct Clerk(Arc<Mutex<Vec<Told>>>);
 
 impl LanguageModel for Clerk {
     fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>> {
