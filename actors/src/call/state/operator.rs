@@ -40,13 +40,22 @@ pub(super) struct Operator {
 }
 
 impl State {
-    /// Returns the name of the operator who has the call.
+    /// Returns the name of the operator who has the call, until it is given back.
     pub fn operator(&self) -> Option<&str> {
-        self.operator.as_ref().map(|operator| operator.by.as_str())
+        let operator = self.operator.as_ref().filter(|_| !self.operator_leaves());
+        operator.map(|operator| operator.by.as_str())
+    }
+
+    /// Returns whether an operator gave the call back whose last words are still awaited.
+    fn operator_leaves(&self) -> bool {
+        self.phase == Phase::Operator { leaving: true }
     }
 
     /// Returns why an operator cannot take the call now.
     pub fn operate_refusal(&self) -> Option<OperateRefusal> {
+        if self.operator_leaves() {
+            return None;
+        }
         let taken = self.operator().map(|by| OperateRefusal::Taken(by.to_owned()));
         taken.or_else(|| self.not_in_conversation().map(OperateRefusal::NotNow))
     }
@@ -67,7 +76,9 @@ impl State {
         self.latency = Latency::default();
         fx.extend([Effect::CancelTimer(CallTimer::PickUp), Effect::SeatOperator]);
         self.phase = Phase::Operator { leaving: false };
-        self.operator = Some(Operator { by, overdue: false });
+        // One who just gave the call back may have been overdue.
+        let overdue = self.operator.take().is_some_and(|operator| operator.overdue);
+        self.operator = Some(Operator { by, overdue });
     }
 
     /// Keeps the operator's words.
@@ -105,7 +116,7 @@ impl State {
 
     /// Gives the call back to the agent, since all that the operator said is known.
     pub(super) fn operator_silent(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        if self.phase == (Phase::Operator { leaving: true }) {
+        if self.operator_leaves() {
             self.agent_is_back(false, now_ms, fx);
         }
     }

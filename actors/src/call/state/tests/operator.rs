@@ -170,6 +170,17 @@ fn the_model_is_asked_once_the_last_words_of_the_operator_are_known() {
 }
 
 #[test]
+fn the_next_operator_need_not_wait_for_the_last_words_of_the_one_before() {
+    let given_back = [(joins("Ada"), 2_000), (gives_back(None), 4_000)];
+    let (state, _) = run(at(CallPhase::Listening), given_back);
+    assert_eq!((state.operator(), state.operate_refusal()), (None, None));
+    // The stream may still report the first one's silence.
+    let (state, effects) = run(state, [(joins("Bo"), 4_100), (SILENT, 4_200)]);
+    assert!(effects.contains(&Effect::SeatOperator) && !acts(&effects));
+    assert_eq!((state.operator(), state.phase()), (Some("Bo"), CallPhase::Operator));
+}
+
+#[test]
 fn a_user_who_speaks_keeps_the_floor_when_the_call_is_given_back() {
     let back = [
         (joins("Ada"), 2_000),
