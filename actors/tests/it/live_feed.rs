@@ -1,4 +1,4 @@
-//! What an audio stream passes on to clients that listen.
+//! Audio and words that an audio stream passes on to clients that listen.
 
 use std::time::Duration;
 

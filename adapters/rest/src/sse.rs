@@ -189,7 +189,7 @@ mod tests {
         // Right after a read it waits a little, so that many events share one.
         assert_eq!(waited(Duration::ZERO, Some(2)).await, (false, LEAST));
         assert_eq!(waited(later, None).await, (false, LOOK_EVERY));
-        // What came during a read is not missed.
+        // A signal during a read is not missed.
         signals.publish(account, 3);
         assert_eq!(waited(later, None).await, (false, LEAST));
         stop.send_replace(true);

@@ -2,7 +2,9 @@
 
 use domain::{
     id::AccountId,
-    ports::store::{CallDirection, CallInProgress, CallOperator, InProgressFilter, StoreResult},
+    ports::store::{
+        CallDirection, CallInProgress, CallOperator, InProgressFilter, OPERATOR_JOINED, OPERATOR_LEFT, StoreResult,
+    },
 };
 use sqlx::any::AnyRow;
 
@@ -49,8 +51,8 @@ pub(super) async fn list(
          LEFT JOIN campaign_contacts cc ON cc.list = p.contact_list AND cc.idx = p.contact_index \
          LEFT JOIN single_calls s ON s.attempt = p.id \
          LEFT JOIN contacts t ON t.account = p.account AND t.phone_number = p.phone_number \
-         LEFT JOIN journal o ON o.name = 'operator_joined' AND o.id = (SELECT j.id FROM journal j \
-         WHERE j.attempt = p.id AND j.name IN ('operator_joined', 'operator_left') ORDER BY j.id DESC LIMIT 1) \
+         LEFT JOIN journal o ON o.name = '{OPERATOR_JOINED}' AND o.id = (SELECT j.id FROM journal j \
+         WHERE j.attempt = p.id AND j.name IN ('{OPERATOR_JOINED}', '{OPERATOR_LEFT}') ORDER BY j.id DESC LIMIT 1) \
          ORDER BY p.started_at DESC, p.id DESC"
     ));
     let rows = bind_all(query, values)

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Effect, Latency, Phase, State, event_fact};
 use crate::call::CallTimer;
-use domain::ports::store::Fact;
+use domain::ports::store::{Fact, OPERATOR_JOINED, OPERATOR_LEFT};
 
 /// How an operator leaves a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl State {
             return;
         }
         let detail = json!({ "by": by }).to_string();
-        fx.push(event_fact("operator_joined", self.elapsed_ms(now_ms), &detail));
+        fx.push(event_fact(OPERATOR_JOINED, self.elapsed_ms(now_ms), &detail));
         self.stop_reply(fx);
         self.stop_taking_over();
         self.keep_keys(fx);
@@ -142,7 +142,7 @@ impl State {
 
     fn record_left(&self, reason: &str, fx: &mut Vec<Effect>) {
         let detail = json!({ "by": self.operator(), "reason": reason }).to_string();
-        fx.push(event_fact("operator_left", self.elapsed_ms(self.now_ms), &detail));
+        fx.push(event_fact(OPERATOR_LEFT, self.elapsed_ms(self.now_ms), &detail));
     }
 
     fn agent_is_back(&mut self, lost: bool, now_ms: u64, fx: &mut Vec<Effect>) {

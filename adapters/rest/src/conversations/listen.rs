@@ -114,7 +114,7 @@ async fn run(
                     }
                 }
                 Err(RecvError::Lagged(lost)) => {
-                    // What still waits is old, so the listener goes on with the present.
+                    // The frames that still wait are old, so the listener goes on with the present.
                     let lost = (lost + frames.len() as u64) * u64::from(FRAME_MS);
                     frames = frames.resubscribe();
                     if !socket.tell(&json!({ "event": "lost", "milliseconds": lost })).await {

@@ -1,4 +1,4 @@
-//! What WebSockets to live calls share: the message that starts them, the formats of their audio, and their end.
+//! Parts shared by WebSockets to live calls: the message that starts them, the formats of their audio, and their end.
 
 use std::{borrow::Cow, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What happens on an account with dashboards: calls that start and end, and campaigns that change.
+//! Traffic on an account with dashboards: calls that start and end, and campaigns that change.
 
 use std::time::Duration;
 
