@@ -24,9 +24,23 @@ pub struct Answer {
     pub cookie: Option<String>,
 }
 
+async fn connected(source: Option<IpAddr>, address: SocketAddr) -> Result<TcpStream, BenchError> {
+    let stream = match source {
+        Some(source) => {
+            let socket = TcpSocket::new_v4()?;
+            socket.bind((source, 0).into())?;
+            socket.connect(address).await?
+        }
+        None => TcpStream::connect(address).await?,
+    };
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
 /// One connection; one request at a time.
 pub struct Connection {
     stream: TcpStream,
+    source: Option<IpAddr>,
     address: SocketAddr,
     received: Vec<u8>,
     /// Session's cookie as `name=value`; empty without a session.
@@ -36,20 +50,18 @@ pub struct Connection {
 impl Connection {
     /// Connects.
     pub async fn open(address: SocketAddr) -> Result<Self, BenchError> {
-        Self::over(TcpStream::connect(address).await?, address)
+        Self::new(None, address).await
     }
 
     /// Connects from this address, as another machine would.
     pub async fn open_from(source: IpAddr, address: SocketAddr) -> Result<Self, BenchError> {
-        let socket = TcpSocket::new_v4()?;
-        socket.bind((source, 0).into())?;
-        Self::over(socket.connect(address).await?, address)
+        Self::new(Some(source), address).await
     }
 
-    fn over(stream: TcpStream, address: SocketAddr) -> Result<Self, BenchError> {
-        stream.set_nodelay(true)?;
+    async fn new(source: Option<IpAddr>, address: SocketAddr) -> Result<Self, BenchError> {
         Ok(Self {
-            stream,
+            stream: connected(source, address).await?,
+            source,
             address,
             received: Vec::with_capacity(PIECE),
             cookie: String::new(),
@@ -89,7 +101,11 @@ impl Connection {
         self.send(&format!("POST {path}"), key, body).await
     }
 
+    /// A connection that the service closed because it was idle is opened again, as browsers do.
     async fn send(&mut self, line: &str, key: &str, body: &str) -> Result<Answer, BenchError> {
+        if self.stream.try_read(&mut [0]).is_ok_and(|read| read == 0) {
+            self.stream = connected(self.source, self.address).await?;
+        }
         self.write(line, key, body).await?;
         self.answer().await
     }

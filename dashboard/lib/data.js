@@ -59,18 +59,29 @@ export function useList(path, query, rowKey) {
   return present.current;
 }
 
+/** Events of one interval that make the next one no longer; with more it grows, to five times at most. */
+const CALM = 2;
+
 /**
- * Calls `listener` at the account's events of these types (`call.` stands for all of calls), at most once in `everyMs`.
+ * Calls `listener` at the account's events of these types (`call.` stands for all of calls), at most once in `everyMs`; on a busy
+ * account less often, and not at the same time in all dashboards.
  * @param {string[]} types @param {() => void} listener @param {number} [everyMs]
  */
 export function useEvents(types, listener, everyMs = 300) {
   const latest = useRef(listener);
   latest.current = listener;
   useEffect(() => {
-    let timer = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined), last = 0;
+    let timer = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined), next = 0, heard = 0;
     const off = onAccountEvent((event) => {
-      if (timer || (event && !types.some((type) => event.type.startsWith(type)))) return;
-      timer = setTimeout(() => { timer = undefined; last = Date.now(); latest.current(); }, Math.max(20, last + everyMs - Date.now()));
+      if (event && !types.some((type) => event.type.startsWith(type))) return;
+      heard++;
+      timer ??= setTimeout(() => {
+        const longer = Math.min(Math.max(heard / CALM, 1), 5);
+        next = Date.now() + everyMs * (longer > 1 ? longer * (0.75 + Math.random() / 2) : 1);
+        timer = undefined;
+        heard = 0;
+        latest.current();
+      }, Math.max(20, next - Date.now()));
     });
     return () => { clearTimeout(timer); off(); };
   }, []);

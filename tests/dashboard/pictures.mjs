@@ -90,6 +90,7 @@ async function oneCall(page, agentId) {
   await page.waitForTimeout(300);
   await frame(page, 2500);
   await picture(page, "live-call");
+  await visit(page, "/live", "live");
   await until(() => isOver(id), "the end of the call", 600);
   await page.goto(`${service}/calls/${id}`);
   await page.locator("svg path.lane").first().waitFor({ state: "attached" });
@@ -117,6 +118,7 @@ try {
     ["/", "overview"], ["/campaigns", "campaigns"], ["/calls", "calls"], ["/agents", "agents"], [`/agents/${agentId}`, "agent"],
     [`/agents/${agentId}/versions`, "agent-versions"], ["/knowledge", "knowledge"], ["/tools", "tools"], ["/contacts", "contacts"],
     ["/do-not-call", "do-not-call"], ["/numbers", "numbers"], ["/safeguards", "safeguards"], ["/settings", "settings"], ["/profile", "profile"],
+    ["/appointments", "appointments"],
   ];
   for (const [path, name] of pages) await visit(page, path, name);
   await visit(page, "/knowledge?tab=question", "question", async () => {

@@ -32,6 +32,14 @@ pub struct ConcurrencySlot {
     limit: ConcurrencyLimit,
 }
 
+impl ConcurrencySlot {
+    /// Returns how many slots are taken in all.
+    pub fn taken_in_all(&self) -> usize {
+        let taken = self.limit.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.values().sum()
+    }
+}
+
 impl ConcurrencyLimit {
     /// Creates a limit with all slots free.
     pub fn new(per_account: usize, in_all: usize) -> Self {

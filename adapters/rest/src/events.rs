@@ -49,8 +49,29 @@ const CATCHING_UP: usize = 2;
 const PAUSE: Duration = Duration::from_millis(50);
 /// Events that wait for slow readers.
 const WAITING: usize = 1_024;
+/// Wait of a reader after it was woken, for each reader on this node. It spreads a crowd of readers out, with the requests
+/// that they make then, so that they hold up no call together.
+const SPREAD: Duration = Duration::from_millis(4);
+/// Longest such wait.
+const MOST_SPREAD: Duration = Duration::from_secs(1);
 
-type Listeners = HashMap<KeyPrint, broadcast::WeakSender<Arc<AccountEvent>>>;
+type Listeners = HashMap<KeyPrint, broadcast::WeakSender<Arc<Shown>>>;
+
+/// Event with its text in the stream, which is made once for all readers.
+#[derive(Debug)]
+struct Shown {
+    event: AccountEvent,
+    text: String,
+}
+
+impl Shown {
+    fn new(event: AccountEvent) -> Self {
+        let mut text = String::new();
+        let name = event.event_type.as_str();
+        sse::push(&mut text, name, &Position::text(&event), &event.body());
+        Self { event, text }
+    }
+}
 
 /// Streams of account events, and the polling tasks that they share.
 #[derive(Debug, Clone)]
@@ -76,7 +97,7 @@ impl AccountEvents {
     }
 
     /// Joins the polling task of a key or session, or starts it.
-    fn listen(&self, poll: Poll) -> broadcast::Receiver<Arc<AccountEvent>> {
+    fn listen(&self, poll: Poll) -> broadcast::Receiver<Arc<Shown>> {
         let print = poll.credential.print();
         let mut listeners = self.locked();
         if let Some(events) = listeners.get(&print).and_then(broadcast::WeakSender::upgrade) {
@@ -100,7 +121,7 @@ struct Poll {
 
 impl Poll {
     /// Runs until nobody listens, the key or session becomes invalid or the service stops. Dropping the sender ends the streams.
-    async fn run(mut self, events: broadcast::Sender<Arc<AccountEvent>>, all: AccountEvents) {
+    async fn run(mut self, events: broadcast::Sender<Arc<Shown>>, all: AccountEvents) {
         loop {
             let last = self.looks.next().await;
             match auth::account_of(&*self.store, &self.credential).await {
@@ -124,14 +145,14 @@ impl Poll {
         all.locked().remove(&self.credential.print());
     }
 
-    async fn read(&mut self, events: &broadcast::Sender<Arc<AccountEvent>>) -> StoreResult<()> {
+    async fn read(&mut self, events: &broadcast::Sender<Arc<Shown>>) -> StoreResult<()> {
         loop {
             let page = self.store.events_after(self.account, self.place, PAGE).await?;
             let more = page.len() as i64 == PAGE;
             for event in page {
                 self.place = event.place;
                 // An error means that nobody listens any more.
-                let _ = events.send(Arc::new(event));
+                let _ = events.send(Arc::new(Shown::new(event)));
             }
             if !more {
                 return Ok(());
@@ -217,8 +238,10 @@ struct Feed {
     /// Whether events after `place` may be missing in the channel.
     behind: bool,
     turns: Arc<Semaphore>,
-    events: broadcast::Receiver<Arc<AccountEvent>>,
-    _slot: ConcurrencySlot,
+    events: broadcast::Receiver<Arc<Shown>>,
+    slot: ConcurrencySlot,
+    /// Place among all readers, from 0 to 1.
+    place_in_crowd: f64,
 }
 
 /// Handles the request. A disconnected client sends its last event in `Last-Event-ID` and gets all later ones.
@@ -259,7 +282,8 @@ pub async fn stream(
         behind: true,
         turns: Arc::clone(&state.account_events.turns),
         events,
-        _slot: slot,
+        slot,
+        place_in_crowd: rand::random(),
     }))
 }
 
@@ -280,7 +304,10 @@ impl Source for Feed {
             return self.catch_up(text).await;
         }
         match timeout(HEARTBEAT, self.events.recv()).await {
-            Ok(Ok(event)) => self.show(&event, text),
+            Ok(Ok(event)) => {
+                sleep(self.spread()).await;
+                self.show(&event, text);
+            }
             Ok(Err(RecvError::Closed)) => return false,
             Ok(Err(RecvError::Lagged(_))) => {
                 self.behind = true;
@@ -315,8 +342,8 @@ impl Feed {
         match page {
             Ok(page) => {
                 self.behind = page.len() as i64 == PAGE;
-                for event in &page {
-                    self.show(event, text);
+                for event in page {
+                    self.show(&Shown::new(event), text);
                 }
                 if self.behind && text.is_empty() {
                     sleep(PAUSE).await;
@@ -330,14 +357,20 @@ impl Feed {
         !(self.behind && (*self.stopping.borrow() || self.events.is_closed()))
     }
 
-    fn show(&mut self, event: &AccountEvent, text: &mut String) {
-        if event.place <= self.place {
+    /// Returns how long this reader waits once it is woken: the longer, the more readers there are.
+    fn spread(&self) -> Duration {
+        let readers = u32::try_from(self.slot.taken_in_all().saturating_sub(1)).unwrap_or(u32::MAX);
+        let all = SPREAD.saturating_mul(readers).min(MOST_SPREAD);
+        all.mul_f64(self.place_in_crowd)
+    }
+
+    fn show(&mut self, shown: &Shown, text: &mut String) {
+        if shown.event.place <= self.place {
             return;
         }
-        self.place = event.place;
-        if self.filter.wants(event) {
-            let name = event.event_type.as_str();
-            sse::push(text, name, &Position::text(event), &event.body());
+        self.place = shown.event.place;
+        if self.filter.wants(&shown.event) {
+            text.push_str(&shown.text);
         }
     }
 }

@@ -8,6 +8,10 @@ use tokio::time::Instant;
 /// Shortest wait after an event, so that events that come together cause one read.
 const LEAST: Duration = Duration::from_millis(20);
 
+/// Events of one interval that make the next one no longer; with more it grows, to [`LONGEST`] times at most.
+const CALM: f64 = 2.0;
+const LONGEST: f64 = 5.0;
+
 /// Interval at which the overview reads the counted calls again.
 const COUNTING: Duration = Duration::from_secs(30);
 
@@ -19,7 +23,10 @@ struct Reads {
     types: &'static [&'static str],
     every: Duration,
     paths: fn() -> Vec<String>,
-    last: Option<Instant>,
+    /// Events since the last read.
+    heard: u32,
+    /// End of the present interval.
+    next: Option<Instant>,
     due: Option<Instant>,
 }
 
@@ -29,20 +36,28 @@ impl Reads {
             types,
             every,
             paths,
-            last: None,
+            heard: 0,
+            next: None,
             due: None,
         }
     }
 
     fn hear(&mut self, event_type: &str, now: Instant) {
-        if self.due.is_none() && self.types.iter().any(|one| event_type.starts_with(one)) {
-            let allowed = self.last.map_or(now, |last| last + self.every);
-            self.due = Some(allowed.max(now + LEAST));
+        if self.types.iter().any(|one| event_type.starts_with(one)) {
+            self.heard += 1;
+            let due = self.next.unwrap_or(now).max(now + LEAST);
+            self.due.get_or_insert(due);
         }
     }
 
     fn begin(&mut self, now: Instant) -> Vec<String> {
-        self.last = Some(now);
+        let longer = (f64::from(std::mem::take(&mut self.heard)) / CALM).clamp(1.0, LONGEST);
+        let apart = if longer > 1.0 {
+            rand::random_range(0.75..1.25)
+        } else {
+            1.0
+        };
+        self.next = Some(now + self.every.mul_f64(longer * apart));
         self.due = self.types.is_empty().then(|| now + self.every);
         (self.paths)()
     }
@@ -89,7 +104,7 @@ impl Page {
         let mut paths = (self.once)();
         for reads in &mut self.repeated {
             paths.extend(reads.begin(now));
-            reads.last = None;
+            reads.next = None;
         }
         paths
     }
@@ -165,5 +180,20 @@ mod tests {
         assert_eq!(page.due_reads(start + LEAST), ["/conversations?pageSize=100"]);
         page.hear("call.started", start + 2 * LEAST);
         assert_eq!(page.next_due(), Some(start + LEAST + SECOND));
+    }
+
+    #[test]
+    fn many_events_make_the_next_interval_longer_and_few_make_it_short_again() {
+        let mut page = Page::of(2);
+        page.first_reads();
+        let mut now = Instant::now();
+        for (events, least, most) in [(1_000, 3.75, 6.25), (3, 1.5, 2.5), (1, 1.0, 1.0)] {
+            (0..events).for_each(|_| page.hear("call.ended", now));
+            now = page.next_due().unwrap();
+            assert_eq!(page.due_reads(now).len(), 1);
+            page.hear("call.started", now);
+            let wait = (page.next_due().unwrap() - now).as_secs_f64();
+            assert!((least..=most).contains(&wait), "{events} events: {wait} s");
+        }
     }
 }
