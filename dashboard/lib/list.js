@@ -82,7 +82,7 @@ export class PagedList {
 
   /** @param {string | undefined} cursor */
   #page(cursor) {
-    return get(this.path, { query: { pageSize: 100, ...this.query, cursor }, signal: this.#closing.signal });
+    return get(this.path, { query: { pageSize: 50, ...this.query, cursor }, signal: this.#closing.signal });
   }
 
   /** @param {() => Promise<void>} read */

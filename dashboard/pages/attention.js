@@ -58,7 +58,7 @@ function ofServices({ services, problems }) {
 export function Attention({ services }) {
   const [found, setFound] = useState(/** @type {Problem[]} */ ([]));
   const [version, setVersion] = useState(0);
-  useEvents(['campaign.'], () => setVersion((/** @type {number} */ n) => n + 1), 2000);
+  useEvents(['campaign.'], () => setVersion((/** @type {number} */ n) => n + 1), 5000);
   useEffect(() => {
     const controller = new AbortController();
     findProblems(controller.signal).then(setFound, () => {});

@@ -13,7 +13,7 @@ import { apiFilters, CallFilters, filtersOf } from './call-filters.js';
 export default function Calls() {
   const query = useQuery(), filters = apiFilters(query), chosen = filtersOf(query);
   const list = useList('/conversations', filters, (call) => call.conversationId);
-  useEvents(['call.'], () => list.refresh(), 1000);
+  useEvents(['call.'], () => list.refresh(), 2000);
   const columns = [
     { key: 'number', label: t('calls.contact'),
       render: (/** @type {any} */ c) => html`<span class="numeric">${c.contactNumber ?? t('calls.noNumber')}</span>` },

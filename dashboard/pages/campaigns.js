@@ -13,7 +13,7 @@ const STATUSES = ['draft', 'waiting', 'running', 'delayed', 'paused', 'stopped',
 export default function Campaigns() {
   const { name, status, active } = useQuery();
   const list = useList('/campaigns', { name, status, active }, (campaign) => campaign.campaignId);
-  useEvents(['campaign.', 'call.ended'], () => list.refresh(), 1000);
+  useEvents(['campaign.', 'call.ended'], () => list.refresh(), 2000);
   const columns = [
     { key: 'name', label: t('campaigns.name'), wide: true, render: (/** @type {any} */ c) => c.name },
     { key: 'status', label: t('campaigns.status'), render: (/** @type {any} */ c) => html`<${Badge} status=${c.status} />` },

@@ -22,7 +22,8 @@ export default function Overview() {
   // Planned calls are left out.
   const [now, setNow] = useState(Date.now);
   const latest = useResource('/conversations', { startedBefore: Math.ceil(now / 1000) + 1, pageSize: 10 });
-  useEvents(['call.'], () => { live.reload(); setNow(Date.now()); }, 1000);
+  useEvents(['call.'], () => live.reload(), 5000);
+  useEvents(['call.'], () => setNow(Date.now()), 1000);
   useEveryHalfMinute(() => { today.reload(); services.reload(); });
   useEvents(['campaign.'], () => { active.reload(); campaigns.reload(); }, 1000);
 

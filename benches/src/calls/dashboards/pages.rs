@@ -77,22 +77,23 @@ impl Page {
             0 => Self {
                 once: || vec!["/agents?pageSize=1".to_owned()],
                 repeated: vec![
+                    Reads::new(&["call."], 5 * SECOND, live_calls),
                     Reads::new(&["call."], SECOND, latest_calls),
                     Reads::new(&["campaign."], SECOND, active_campaigns),
-                    Reads::new(&["campaign."], 2 * SECOND, problems),
+                    Reads::new(&["campaign."], 5 * SECOND, problems),
                     Reads::new(&[], COUNTING, counted_calls),
                 ],
             },
             1 => Self {
                 once: Vec::new,
-                repeated: vec![Reads::new(&["campaign.", "call.ended"], SECOND, || {
-                    vec!["/campaigns?pageSize=100".to_owned()]
+                repeated: vec![Reads::new(&["campaign.", "call.ended"], 2 * SECOND, || {
+                    vec!["/campaigns?pageSize=50".to_owned()]
                 })],
             },
             _ => Self {
                 once: || vec!["/agents?pageSize=100".to_owned(), "/campaigns?pageSize=100".to_owned()],
-                repeated: vec![Reads::new(&["call."], SECOND, || {
-                    vec!["/conversations?pageSize=100".to_owned()]
+                repeated: vec![Reads::new(&["call."], 2 * SECOND, || {
+                    vec!["/conversations?pageSize=50".to_owned()]
                 })],
             },
         }
@@ -129,12 +130,13 @@ impl Page {
     }
 }
 
+fn live_calls() -> Vec<String> {
+    vec!["/conversations?status=in_progress&pageSize=100".to_owned()]
+}
+
 fn latest_calls() -> Vec<String> {
     let until = chrono::Utc::now().timestamp() + 1;
-    vec![
-        "/conversations?status=in_progress&pageSize=100".to_owned(),
-        format!("/conversations?startedBefore={until}&pageSize=10"),
-    ]
+    vec![format!("/conversations?startedBefore={until}&pageSize=10")]
 }
 
 fn active_campaigns() -> Vec<String> {
@@ -177,9 +179,9 @@ mod tests {
         page.hear("call.ended", start + LEAST / 2);
         assert_eq!(page.next_due(), Some(start + LEAST));
         assert_eq!(page.due_reads(start), Vec::<String>::new());
-        assert_eq!(page.due_reads(start + LEAST), ["/conversations?pageSize=100"]);
+        assert_eq!(page.due_reads(start + LEAST), ["/conversations?pageSize=50"]);
         page.hear("call.started", start + 2 * LEAST);
-        assert_eq!(page.next_due(), Some(start + LEAST + SECOND));
+        assert_eq!(page.next_due(), Some(start + LEAST + 2 * SECOND));
     }
 
     #[test]
@@ -187,7 +189,7 @@ mod tests {
         let mut page = Page::of(2);
         page.first_reads();
         let mut now = Instant::now();
-        for (events, least, most) in [(1_000, 3.75, 6.25), (3, 1.5, 2.5), (1, 1.0, 1.0)] {
+        for (events, least, most) in [(1_000, 7.5, 12.5), (3, 3.0, 5.0), (1, 2.0, 2.0)] {
             (0..events).for_each(|_| page.hear("call.ended", now));
             now = page.next_due().unwrap();
             assert_eq!(page.due_reads(now).len(), 1);
