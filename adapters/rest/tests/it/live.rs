@@ -12,6 +12,7 @@ use actors::{
     switchboard::Switchboard,
 };
 use domain::{
+    accounts::login_link,
     history::Speaker,
     id::{AttemptId, NodeId},
 };
@@ -329,6 +330,28 @@ async fn a_sessions_ticket_is_of_use_to_its_page_only() {
         let expected = if allowed { None } else { Some(403) };
         assert_eq!(opened.err(), expected, "{origin:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_has_the_name_of_its_key_or_else_the_accounts_address() {
+    let scene = Scene::start().await;
+    let client = &scene.app.client;
+    let link = login_link(&*scene.app.store, None).await.unwrap();
+    let key = json!({ "email": "ada@example.com", "apiKey": client.key });
+    for proof in [key, json!({ "token": link.as_str() })] {
+        let signed_in = client.bare("POST", "/public/v1/session").json(&proof);
+        let signed_in = send(signed_in.header("origin", &client.base)).await.expect(201);
+        let cookie = signed_in.headers["set-cookie"].to_str().unwrap();
+        let request = client.bare("POST", &scene.path("live-tickets"));
+        let request = request.header("cookie", cookie.split(';').next().unwrap());
+        let request = request.header("origin", &client.base).json(&json!({ "for": "listen" }));
+        let ticket = send(request).await.expect(201).text("/data/ticket");
+        let mut socket = scene.open(&scene.id, &ticket, Some(&client.base)).await.unwrap();
+        socket.send(Message::Text(START_MESSAGE.into())).await.unwrap();
+        assert_eq!(event(&mut socket).await["event"], "ready");
+    }
+    let joined = scene.visits.lock().unwrap().joined.clone();
+    assert_eq!(joined, ["account key", "ada@example.com (browser)"]);
 }
 
 #[tokio::test(start_paused = true)]
