@@ -7,6 +7,7 @@ pub mod amd;
 pub mod babble;
 pub mod codec;
 pub mod format;
+pub mod frames;
 pub mod listener_audio;
 pub mod playout;
 pub mod recording;

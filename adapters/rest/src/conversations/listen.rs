@@ -12,7 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use domain::id::AttemptId;
-use media::listener_audio::{FRAME_MS, ListenerAudio};
+use media::{frames::FRAME_MS, listener_audio::ListenerAudio};
 use peers::Shown;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

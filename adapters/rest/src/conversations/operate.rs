@@ -107,12 +107,16 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
     };
     // Lines run at rates that can be converted.
     let Ok(audio) = OperatorAudio::new(format, line.sample_rate()) else {
-        return Some((close_code::ERROR, "the call's audio cannot be converted".into()));
+        return unconvertible();
     };
     if !socket.tell(&json!({ "event": "ready", "format": format })).await {
         return None;
     }
     run(socket, line, audio).await
+}
+
+fn unconvertible() -> Goodbye {
+    Some((close_code::ERROR, "the call's audio cannot be converted".into()))
 }
 
 /// Passes audio on in both directions. An operator whose line is dropped here was lost.
@@ -140,7 +144,9 @@ async fn run(socket: &mut LiveSocket, mut line: OperatorLine, mut audio: Operato
                     socket.tell(&json!({ "event": "end" })).await;
                     return Some((close_code::NORMAL, "the call is over, or its audio was lost".into()));
                 };
-                audio.hear(&samples);
+                if audio.hear(&samples).is_err() {
+                    return unconvertible();
+                }
                 while let Some(frame) = audio.next_frame() {
                     if !socket.send(Message::Binary(frame.into())).await {
                         return None;

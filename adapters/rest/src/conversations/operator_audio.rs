@@ -3,7 +3,7 @@
 use media::{
     codec,
     format::LineFormat,
-    listener_audio::FRAME_MS,
+    frames::Framer,
     resample::{ResampleError, Resampler},
 };
 
@@ -12,12 +12,12 @@ use super::live_socket::Format;
 /// Converts audio in both directions.
 pub struct OperatorAudio {
     format: LineFormat,
+    /// Samples per second of the call.
+    sample_rate: u32,
     to_call: Resampler,
-    from_call: Resampler,
+    from_call: Framer,
     decoded: Vec<i16>,
     spoken: Vec<i16>,
-    converted: Vec<i16>,
-    ready: Vec<u8>,
 }
 
 impl OperatorAudio {
@@ -30,12 +30,11 @@ impl OperatorAudio {
         let format = format.line();
         Ok(Self {
             format,
+            sample_rate,
             to_call: Resampler::live(format.sample_rate, sample_rate)?,
-            from_call: Resampler::live(sample_rate, format.sample_rate)?,
+            from_call: Framer::new(format),
             decoded: Vec::new(),
             spoken: Vec::new(),
-            converted: Vec::new(),
-            ready: Vec::new(),
         })
     }
 
@@ -49,16 +48,17 @@ impl OperatorAudio {
     }
 
     /// Takes samples of the user.
-    pub fn hear(&mut self, samples: &[i16]) {
-        self.converted.clear();
-        self.from_call.process(samples, &mut self.converted);
-        codec::encode(self.format.encoding, &self.converted, &mut self.ready);
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no converter between the rates.
+    pub fn hear(&mut self, samples: &[i16]) -> Result<(), ResampleError> {
+        self.from_call.push(self.sample_rate, samples)
     }
 
     /// Returns the next 20 ms for the operator, if they are complete.
     pub fn next_frame(&mut self) -> Option<Vec<u8>> {
-        let length = self.format.bytes_for_ms(FRAME_MS);
-        (self.ready.len() >= length).then(|| self.ready.drain(..length).collect())
+        self.from_call.next_frame()
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
                 let (mut spoken, mut frames) = (0, 0);
                 for _ in 0..50 {
                     spoken += audio.spoken(&vec![0; format.line().bytes_for_ms(20)]).len();
-                    audio.hear(&vec![0; rate as usize / 50]);
+                    audio.hear(&vec![0; rate as usize / 50]).unwrap();
                     while let Some(frame) = audio.next_frame() {
                         assert_eq!(frame.len(), format.line().bytes_for_ms(20));
                         frames += 1;
