@@ -155,6 +155,10 @@ async fn call_side(feed: LiveFeed, visits: Arc<Mutex<Visits>>) -> Switchboard {
                 audio,
             }));
         }
+        LinesMessage::Follow {
+            message: CallMessage::Present(reply),
+            ..
+        } => drop(reply.send(feed.present(LiveState::Listening))),
         LinesMessage::InspectCall { reply, .. } => {
             let operator = visits.lock().unwrap().operator.clone();
             let _ = reply.send(CallSnapshot {
@@ -188,6 +192,49 @@ async fn close_code(socket: &mut Socket) -> u16 {
             other => panic!("{other:?}"),
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_list_shows_what_is_said_to_those_who_may_follow_the_calls() {
+    let scene = Scene::start().await;
+    let (list, app) = ("/public/v1/calls/live?present=true", &scene.app);
+    let present = async || app.client.get(list).await.expect(200).data()[0]["present"].clone();
+    let silent = json!({ "state": "listening", "words": null, "mood": "neutral" });
+    assert_eq!(present().await, silent);
+    let (speaker, is_final) = (Speaker::Agent, true);
+    let text = format!("{}the end", "word ".repeat(100));
+    scene.feed.tell(LiveEvent::Words {
+        speaker,
+        text,
+        is_final,
+    });
+    let shown = present().await;
+    let text = shown["words"]["text"].as_str().unwrap();
+    assert_eq!(
+        (text.chars().count(), &shown["words"]["speaker"]),
+        (200, &json!("agent"))
+    );
+    assert!(text.ends_with("word the end"), "{text}");
+    let plain = app.client.get("/public/v1/calls/live").await.expect(200);
+    assert!(plain.data()[0].get("present").is_none());
+    let wrong = app.client.get("/public/v1/calls/live?present=1").await.expect(400);
+    assert_eq!(wrong.fields(), [("present", "invalid_value")]);
+
+    let key = json!({ "name": "reader", "scopes": ["read"] });
+    let made = app.client.post("/public/v1/me/api-keys", key).await.expect(201);
+    let request = app
+        .client
+        .bare("GET", list)
+        .header("x-api-key", made.text("/data/apiKey"));
+    assert_eq!(send(request).await.expect(403).code(), "forbidden");
+    let off = json!({ "liveListening": false });
+    app.client.patch("/public/v1/safeguards", off).await.expect(200);
+    let refused = app.client.get(list).await.expect(403);
+    assert!(
+        refused.text("/error/message").contains("`liveListening`"),
+        "{}",
+        refused.body
+    );
 }
 
 #[tokio::test(start_paused = true)]
