@@ -9,6 +9,7 @@ pub mod codec;
 pub mod format;
 pub mod frames;
 pub mod listener_audio;
+pub mod opus;
 pub mod playout;
 pub mod recording;
 pub mod resample;

@@ -1,6 +1,11 @@
-//! Audio for a listener: both sides of a call in the format that the listener asked for, in frames of 20 ms.
+//! Audio for a listener: both sides of a call in the format that the listener asked for, in frames or packets of 20 ms.
 
-use crate::{format::LineFormat, frames::Framer, resample::ResampleError};
+use crate::{
+    format::LineFormat,
+    frames::Framer,
+    opus::{self, OpusPackets},
+    resample::ResampleError,
+};
 
 /// Converts a call's audio.
 pub struct ListenerAudio {
@@ -8,6 +13,8 @@ pub struct ListenerAudio {
     /// One if the sides are mixed, or one for each side.
     channels: Vec<Framer>,
     pcm: Vec<i16>,
+    /// Encoder of the frames; `None` if they are sent as they are.
+    packets: Option<OpusPackets>,
 }
 
 impl ListenerAudio {
@@ -18,7 +25,20 @@ impl ListenerAudio {
             format,
             channels: (0..channels).map(|_| Framer::new(format)).collect(),
             pcm: Vec::new(),
+            packets: None,
         }
+    }
+
+    /// Creates a converter to Opus, with the sides mixed or as two channels.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no encoder.
+    pub fn opus(apart: bool) -> Result<Self, opus_pure::Error> {
+        Ok(Self {
+            packets: Some(OpusPackets::new(if apart { 2 } else { 1 })?),
+            ..Self::new(opus::FRAMES, apart)
+        })
     }
 
     /// Takes samples of both sides, interleaved: user, agent. The rate may change between calls.
@@ -40,8 +60,16 @@ impl ListenerAudio {
         Ok(())
     }
 
-    /// Returns the next frame, if it is complete. If the sides are apart, their samples alternate: user, agent.
+    /// Returns the next frame or its packet, if it is complete. If the sides are apart, their samples alternate: user, agent.
     pub fn next_frame(&mut self) -> Option<Vec<u8>> {
+        let frame = self.next_samples()?;
+        match &mut self.packets {
+            Some(packets) => packets.encode(&frame),
+            None => Some(frame),
+        }
+    }
+
+    fn next_samples(&mut self) -> Option<Vec<u8>> {
         if !self.channels.iter().all(Framer::has_frame) {
             return None;
         }

@@ -97,8 +97,14 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
         Ok(First::Start { format }) => format,
         Err(goodbye) => return goodbye,
     };
-    let line = match state.switchboard.operate_call(id, bearer.by).await {
-        Some(Ok(line)) => line,
+    let Some(line) = format.line() else {
+        return Some((
+            close_code::POLICY,
+            "`format`: an operator cannot have `opus`; use `pcm_16000`".into(),
+        ));
+    };
+    let operator = match state.switchboard.operate_call(id, bearer.by).await {
+        Some(Ok(operator)) => operator,
         Some(Err(OperateRefusal::Taken(by))) => return Some((close_code::POLICY, taken(&by).into())),
         Some(Err(OperateRefusal::NotNow(why))) => {
             return Some((close_code::POLICY, format!("not possible now: {why}").into()));
@@ -106,13 +112,13 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
         Some(Err(OperateRefusal::NotHere)) | None => return come_again(),
     };
     // Lines run at rates that can be converted.
-    let Ok(audio) = OperatorAudio::new(format, line.sample_rate()) else {
+    let Ok(audio) = OperatorAudio::new(line, operator.sample_rate()) else {
         return unconvertible();
     };
     if !socket.tell(&json!({ "event": "ready", "format": format })).await {
         return None;
     }
-    run(socket, line, audio).await
+    run(socket, operator, audio).await
 }
 
 fn unconvertible() -> Goodbye {

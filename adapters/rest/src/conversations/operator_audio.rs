@@ -7,8 +7,6 @@ use media::{
     resample::{ResampleError, Resampler},
 };
 
-use super::live_socket::Format;
-
 /// Converts audio in both directions.
 pub struct OperatorAudio {
     format: LineFormat,
@@ -26,8 +24,7 @@ impl OperatorAudio {
     /// # Errors
     ///
     /// Returns an error if there is no converter between the rates.
-    pub fn new(format: Format, sample_rate: u32) -> Result<Self, ResampleError> {
-        let format = format.line();
+    pub fn new(format: LineFormat, sample_rate: u32) -> Result<Self, ResampleError> {
         Ok(Self {
             format,
             sample_rate,
@@ -64,19 +61,26 @@ impl OperatorAudio {
 
 #[cfg(test)]
 mod tests {
+    use media::format::Encoding;
+
     use super::*;
+
+    const LINEAR_8000: LineFormat = LineFormat {
+        encoding: Encoding::Linear16,
+        sample_rate: 8_000,
+    };
 
     #[test]
     fn any_format_meets_any_line() {
-        for format in [Format::Pcm16, Format::Pcm8, Format::MuLaw8] {
+        for format in [LineFormat::of_rate(16_000), LINEAR_8000, LineFormat::MULAW_8000] {
             for rate in [8_000, 16_000] {
                 let mut audio = OperatorAudio::new(format, rate).unwrap();
                 let (mut spoken, mut frames) = (0, 0);
                 for _ in 0..50 {
-                    spoken += audio.spoken(&vec![0; format.line().bytes_for_ms(20)]).len();
+                    spoken += audio.spoken(&vec![0; format.bytes_for_ms(20)]).len();
                     audio.hear(&vec![0; rate as usize / 50]).unwrap();
                     while let Some(frame) = audio.next_frame() {
-                        assert_eq!(frame.len(), format.line().bytes_for_ms(20));
+                        assert_eq!(frame.len(), format.bytes_for_ms(20));
                         frames += 1;
                     }
                 }

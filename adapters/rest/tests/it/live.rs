@@ -380,6 +380,35 @@ async fn a_sessions_ticket_is_of_use_to_its_page_only() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_listener_gets_a_packet_of_opus_for_each_20_ms() {
+    let scene = Scene::start().await;
+    let mut socket = scene.open(&scene.id, &scene.ticket().await, None).await.unwrap();
+    let start = json!({ "event": "start", "format": "opus", "channels": "apart" });
+    socket.send(Message::Text(start.to_string().into())).await.unwrap();
+    let ready = json!({ "event": "ready", "format": "opus", "channels": "apart" });
+    assert_eq!(event(&mut socket).await, ready);
+    for n in 0..20 {
+        // The last samples of the first piece wait in the filter between the rates.
+        scene.plays(n);
+        if n == 0 {
+            continue;
+        }
+        match socket.next().await {
+            // RFC 6716, section 3.1: stereo, one frame. The samples would have 1,280 bytes.
+            Some(Ok(Message::Binary(packet))) => assert_eq!((packet[0] & 7, packet.len() < 400), (4, true)),
+            other => panic!("{other:?}"),
+        }
+    }
+    let ticket = scene.ask("operate").await.expect(201).text("/data/ticket");
+    let base = scene.app.client.base.replacen("http", "ws", 1);
+    let address = format!("{base}{}?ticket={ticket}", scene.path("operate"));
+    let (mut operator, _) = connect_async(address).await.unwrap();
+    let start = json!({ "event": "start", "format": "opus" }).to_string();
+    operator.send(Message::Text(start.into())).await.unwrap();
+    assert_eq!(close_code(&mut operator).await, 1_008);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_session_has_the_name_of_its_key_or_else_the_accounts_address() {
     let scene = Scene::start().await;
     let client = &scene.app.client;
