@@ -2,12 +2,18 @@
 //!
 //! Both go through channels that drop the oldest items of a slow reader, so that the call never waits for one.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{broadcast, oneshot};
+use utoipa::ToSchema;
 
-use domain::{history::Speaker, ports::store::TurnFact, time::Timestamp};
+use domain::{
+    analysis::Mood,
+    history::{HistoryItem, Speaker},
+    ports::store::{SentimentLabel, TurnFact},
+    time::Timestamp,
+};
 
 /// Events of a call that may wait for a slow reader.
 const EVENTS: usize = 256;
@@ -16,8 +22,11 @@ const EVENTS: usize = 256;
 /// of the call share.
 const FRAMES: usize = 128;
 
+/// Characters that are kept of the last words, from their end.
+const WORDS_CHARS: usize = 200;
+
 /// Occupation of a call at one moment, as clients see it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LiveState {
     /// The call is being placed or rings.
@@ -79,6 +88,26 @@ pub struct LiveAudio {
     pub samples: Arc<[i16]>,
 }
 
+/// Words in a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LiveWords {
+    /// Speaker.
+    pub speaker: Speaker,
+    /// The words, without their beginning if they are long.
+    pub text: String,
+}
+
+/// State of a call at one moment, for lists of calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LivePresent {
+    /// Occupation.
+    pub state: LiveState,
+    /// Words that were said last; `null` if nothing was said.
+    pub words: Option<LiveWords>,
+    /// Mood of the user, from the last turns.
+    pub mood: SentimentLabel,
+}
+
 /// Sending side of what followers get.
 #[derive(Debug, Clone)]
 pub struct LiveFeed {
@@ -86,6 +115,22 @@ pub struct LiveFeed {
     pub events: broadcast::Sender<LiveEvent>,
     /// Audio.
     pub audio: broadcast::Sender<LiveAudio>,
+    said: Arc<Mutex<Said>>,
+}
+
+/// Last words and mood of a call.
+#[derive(Debug, Default)]
+struct Said {
+    words: Option<LiveWords>,
+    mood: Mood,
+}
+
+impl Said {
+    fn note_words(&mut self, speaker: Speaker, text: &str) {
+        let begin = text.char_indices().rev().nth(WORDS_CHARS - 1);
+        let text = text[begin.map_or(0, |(at, _)| at)..].to_owned();
+        self.words = Some(LiveWords { speaker, text });
+    }
 }
 
 impl Default for LiveFeed {
@@ -94,13 +139,50 @@ impl Default for LiveFeed {
         Self {
             events: broadcast::Sender::new(EVENTS),
             audio: broadcast::Sender::new(FRAMES),
+            said: Arc::default(),
         }
     }
 }
 
 impl LiveFeed {
+    /// Creates the feed of a call with this history.
+    pub fn after(history: &[HistoryItem]) -> Self {
+        let feed = Self::default();
+        let mut said = feed.said();
+        for item in history {
+            if let HistoryItem::Said { speaker, text, .. } = item {
+                said.note_words(*speaker, text);
+                if *speaker == Speaker::User {
+                    said.mood.hear(text);
+                }
+            }
+        }
+        drop(said);
+        feed
+    }
+
+    /// Returns the state of a call with this occupation.
+    pub fn present(&self, state: LiveState) -> LivePresent {
+        let said = self.said();
+        LivePresent {
+            state,
+            words: said.words.clone(),
+            mood: said.mood.label(),
+        }
+    }
+
+    fn said(&self) -> MutexGuard<'_, Said> {
+        // A panic cannot leave it half-changed.
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Sends an event, if anybody follows.
     pub fn tell(&self, event: LiveEvent) {
+        match &event {
+            LiveEvent::Words { speaker, text, .. } => self.said().note_words(*speaker, text),
+            LiveEvent::Turn(turn) if turn.speaker == Speaker::User => self.said().mood.hear(&turn.text),
+            _ => {}
+        }
         let _ = self.events.send(event);
     }
 }

@@ -2,8 +2,9 @@
 
 mod snapshot;
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
+use futures_util::future::join_all;
 use tokio::sync::watch;
 
 pub use snapshot::*;
@@ -16,7 +17,7 @@ use crate::{
     campaign::{CampaignCommand, CommandError},
     campaigns::CampaignsMessage,
     lines::{Asking, LinesMessage, LinesSnapshot, NotGoingOn, WantedAgent},
-    live_feed::Following,
+    live_feed::{Following, LivePresent},
     single_calls::{PlaceError, SingleCallsMessage},
     supervision::Sibling,
 };
@@ -33,6 +34,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// Time limit for a figure or a question about one call.
 pub(crate) const INSPECTION: Duration = Duration::from_secs(1);
+
+/// Time limit for the states of calls in a list. Another node waits for a second.
+const LISTED_WITHIN: Duration = Duration::from_millis(500);
 
 /// Addresses of the actors that the outside uses. Clones share them, and they outlive a crash: a question
 /// waits for the restart of an actor that is gone. If the restart or the answer takes too long, the result is
@@ -109,6 +113,19 @@ impl Switchboard {
             message: CallMessage::Follow { listener, reply },
         };
         self.lines.ask(message, INSPECTION).await.flatten()
+    }
+
+    /// Returns the present states of live calls of this node. Calls that are not here or do not answer are left out. The
+    /// caller must have checked that they belong to the account.
+    pub async fn present(&self, attempts: &[AttemptId]) -> HashMap<AttemptId, LivePresent> {
+        let asked = attempts.iter().map(async |attempt| {
+            let message = |reply| LinesMessage::Follow {
+                attempt: *attempt,
+                message: CallMessage::Present(reply),
+            };
+            Some((*attempt, self.lines.ask(message, LISTED_WITHIN).await?))
+        });
+        join_all(asked).await.into_iter().flatten().collect()
     }
 
     /// Gives a live call of this node to an operator, who speaks in place of the agent. The caller must have checked

@@ -2,6 +2,13 @@
 
 /** Frames have 20 ms: those that are kept before they are played, and the most that may wait. More would be too far behind the call. */
 const AHEAD = 4, MOST = 15, MOST_UNSENT = 16_000;
+/** Close code after a packet that cannot be decoded. */
+const UNDECODED = 4000;
+/** Opus is decoded at this many times the rate that is played, and has nothing above the latter. */
+const OPUS_RATE = 48_000, TIMES = 3;
+
+/** The format to hear a call in. Browsers decode Opus at secure addresses only. */
+export const heardFormat = () => ('AudioDecoder' in globalThis ? 'opus' : 'pcm_16000');
 
 /** A line that could not be opened, or was closed before it was ready. */
 export class LineError extends Error {}
@@ -47,7 +54,9 @@ export async function openLine({ url, start, isApart, withMicrophone, farewell, 
     const address = await url();
     signal.throwIfAborted();
     socket = new WebSocket(ownAddress(address));
-    const player = play(context, sound, isApart ? 2 : 1, !start.buffers, (mark) => send({ event: 'mark', name: mark }));
+    const channels = isApart ? 2 : 1;
+    const player = play(context, sound, channels, !start.buffers, (mark) => send({ event: 'mark', name: mark }));
+    if (start.format === 'opus') player.take = decoded(channels, player.take, signal, (why) => socket?.close(UNDECODED, why.slice(0, 100)));
     await connect(socket, start, player);
   } catch (error) {
     close();
@@ -72,6 +81,31 @@ export async function openLine({ url, start, isApart, withMicrophone, farewell, 
     voice: stream && (() => decibels(voice)),
     /** Closes with another farewell. @param {any} message */
     leave: (message) => { last = message; },
+  };
+}
+
+/**
+ * Takes packets of Opus and passes frames on.
+ * @param {number} channels @param {(frame: ArrayBuffer) => void} take @param {AbortSignal} signal @param {(reason: string) => void} onError
+ */
+function decoded(channels, take, signal, onError) {
+  const decoder = new AudioDecoder({
+    error: (error) => onError(error.message),
+    output(audio) {
+      const side = new Float32Array(audio.numberOfFrames), frame = new Int16Array(Math.floor(side.length / TIMES) * channels);
+      for (let channel = 0; channel < channels; channel++) {
+        audio.copyTo(side, { planeIndex: channel, format: 'f32-planar' });
+        for (let at = channel, n = 0; at < frame.length; at += channels, n += TIMES) frame[at] = 32_767 * Math.max(-1, Math.min(1, side[n]));
+      }
+      audio.close();
+      take(frame.buffer);
+    },
+  });
+  decoder.configure({ codec: 'opus', sampleRate: OPUS_RATE, numberOfChannels: channels });
+  signal.addEventListener('abort', () => decoder.state !== 'closed' && decoder.close(), { once: true });
+  let packets = 0;
+  return (/** @type {ArrayBuffer} */ data) => {
+    if (decoder.state === 'configured') decoder.decode(new EncodedAudioChunk({ type: 'key', timestamp: 20_000 * packets++, data }));
   };
 }
 

@@ -2,12 +2,13 @@
 import { html, useState } from '../lib/ui.js';
 import { post } from '../lib/api.js';
 import { useCallFeed } from '../lib/call-feed.js';
+import { heardFormat } from '../lib/call-line.js';
 import { t } from '../lib/i18n.js';
 import { useUnsaved } from '../lib/router.js';
 import { Sound, useLine } from '../components/sound.js';
 import { Badge, errorText } from '../components/states.js';
 
-const FORMAT = { event: 'start', format: 'pcm_16000' }, LOST = [1006, 1012], NOTE_LENGTH = 1000;
+const LOST = [1006, 1012], NOTE_LENGTH = 1000;
 
 /** Who has the call, as the record says. @param {any[]} events @returns {string | null} */
 function operatorOf(events) {
@@ -40,13 +41,13 @@ export function CallNow({ id, events, onTurn }) {
   /** @param {boolean} apart */
   function listen(apart) {
     return sound.open('listen', {
-      url: ticket('listen'), start: { ...FORMAT, channels: apart ? 'apart' : 'mixed' }, isApart: apart,
+      url: ticket('listen'), start: { event: 'start', format: heardFormat(), channels: apart ? 'apart' : 'mixed' }, isApart: apart,
       // The node of the call may have changed.
       onEnd: (code, reason) => (LOST.includes(code) ? setTimeout(() => listen(apart), 1000) : code !== 1000 && sound.stop(t('sound.failed', { reason }))),
     });
   }
   const takeOver = () => sound.open('operate', {
-    url: ticket('operate'), start: FORMAT, withMicrophone: true, farewell: { event: 'giveBack' },
+    url: ticket('operate'), start: { event: 'start', format: 'pcm_16000' }, withMicrophone: true, farewell: { event: 'giveBack' },
     onEnd: (code, reason) => (code === 1000 ? undefined : sound.stop(t('callNow.lost', { reason }))),
   });
   function giveBack() {

@@ -1,5 +1,5 @@
 // All calls in progress.
-import { html, useEffect } from '../lib/ui.js';
+import { html, useEffect, useState } from '../lib/ui.js';
 import { useEvents, useList } from '../lib/data.js';
 import { onAccountEvent } from '../lib/events.js';
 import { t } from '../lib/i18n.js';
@@ -8,14 +8,18 @@ import { AGENTS, CAMPAIGNS } from '../components/picker.js';
 import { Badge, Since } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { Found } from './call-filters.js';
+import { State } from './call-now.js';
 
-const READ_EVERY_MS = 10_000;
+const READ_EVERY_MS = 2_000, WORDS_LENGTH = 60;
 
 export default function LiveCalls() {
   const { agentId, campaignId } = useQuery(), isFiltered = !!(agentId || campaignId);
-  const list = useList('/calls/live', { agentId, campaignId }, (call) => call.conversationId);
+  // The words of a call are only for those who may follow it.
+  const [mayFollow, setMayFollow] = useState(true);
+  const list = useList('/calls/live', { agentId, campaignId, present: mayFollow || undefined }, (call) => call.conversationId);
+  useEffect(() => { if (list.error?.status === 403) setMayFollow(false); }, [list.error]);
   useEvents(['call.'], () => list.refresh(), 1000);
-  // No event tells of a test call.
+  // No event tells of words, or of a test call.
   useEffect(() => { const timer = setInterval(() => document.hidden || list.refresh(), READ_EVERY_MS); return () => clearInterval(timer); }, [list.key]);
   // A call that ended leaves even where it is not in sight. If events were missed, all is read again.
   useEffect(() => onAccountEvent((event) => {
@@ -25,11 +29,14 @@ export default function LiveCalls() {
   const columns = [
     { key: 'contact', label: t('calls.contact'), render: (/** @type {any} */ c) => c.contactName || c.phoneNumber || t('calls.noNumber') },
     { key: 'status', label: t('calls.filters.status'), render: status },
+    { key: 'words', label: t('liveCalls.words'), wide: true, render: (/** @type {any} */ c) => words(c.present?.words) },
+    { key: 'mood', label: t('liveCalls.mood'), render: (/** @type {any} */ c) => (c.present ? html`<${Badge} status=${c.present.mood} />` : '–') },
     { key: 'length', label: t('calls.length'), align: /** @type {const} */ ('end'),
       render: (/** @type {any} */ c) => html`<${Since} at=${c.answeredAt ?? c.startedAt} />` },
     { key: 'agent', label: t('calls.filters.agentId'), render: (/** @type {any} */ c) => c.agentName },
-    { key: 'campaign', label: t('calls.filters.campaignId'), wide: true, render: (/** @type {any} */ c) => c.campaignName ?? '–' },
-    { key: 'number', label: t('campaign.phone'), render: (/** @type {any} */ c) => html`<span class="numeric">${c.phoneNumber ?? '–'}</span>` },
+    { key: 'campaign', label: t('calls.filters.campaignId'), render: (/** @type {any} */ c) => c.campaignName ?? '–' },
+    { key: 'number', label: t('campaign.phone'), optional: true,
+      render: (/** @type {any} */ c) => html`<span class="numeric">${c.phoneNumber ?? '–'}</span>` },
     { key: 'direction', label: t('calls.filters.direction'), optional: true, render: (/** @type {any} */ c) => t(`calls.${c.direction}`) },
   ];
   const isKnown = list.rows.length > 0 || !list.hasMore;
@@ -43,8 +50,16 @@ export default function LiveCalls() {
       empty=${t(isFiltered ? 'calls.noMatch' : 'liveCalls.none')} /></div>`;
 }
 
+/** The end of the last words, which goes on. @param {{ speaker: string, text: string } | null | undefined} said */
+function words(said) {
+  if (!said) return '–';
+  const text = said.text.length > WORDS_LENGTH ? `…${said.text.slice(-WORDS_LENGTH)}` : said.text;
+  return `${t(`call.speakers.${said.speaker}`)}: ${text}`;
+}
+
 /** @param {any} call */
-function status({ operator, answeredAt }) {
+function status({ operator, answeredAt, present }) {
   if (operator) return html`<span class="badge warn">${t('callNow.theirs', { by: operator.by })}</span>`;
+  if (answeredAt && present) return html`<${State} state=${present.state} />`;
   return html`<${Badge} status=${answeredAt ? 'in_progress' : 'ringing'} tone=${answeredAt ? 'live' : 'info'} />`;
 }

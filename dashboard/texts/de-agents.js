@@ -69,7 +69,10 @@ export default {
       silenceEndCallTimeout: ['Legt auf nach (Sekunden)', 'Stille: 1 bis 3.600, oder -1 für nie.'],
       spellingPatience: ['Geduld beim Buchstabieren', 'Wartet länger, während die andere Person buchstabiert oder diktiert.'],
     },
-    conversation: { maxDurationSeconds: ['Längster Anruf (Sekunden)', '1 bis 14.400. Danach verabschiedet sich der Agent.'] },
+    conversation: {
+      maxDurationSeconds: ['Längster Anruf (Sekunden)', '1 bis 14.400. Danach verabschiedet sich der Agent.'],
+      listeningAnnouncement: ['Hinweis auf Mithörende', 'Steht vor der Begrüßung jedes Anrufs: „Bei diesem Anruf kann jemand mithören.“'],
+    },
     tts: {
       voiceId: ['Stimme', 'provider:voice oder „default“ für die des Dienstes.'],
       speed: ['Sprechtempo', '0,5 bis 2, soweit die Stimme es kann.'],

@@ -3,7 +3,7 @@
 export default {
   liveCalls: {
     title: 'Live', none: 'Kein Anruf läuft. Anrufe erscheinen hier, sobald gewählt wird oder jemand anruft.',
-    count: { one: '{n} Anruf', other: '{n} Anrufe' }, more: 'Mehr als {n} Anrufe',
+    count: { one: '{n} Anruf', other: '{n} Anrufe' }, more: 'Mehr als {n} Anrufe', words: 'Letzte Worte', mood: 'Stimmung',
   },
   callNow: {
     title: 'In diesem Moment', waiting: 'Warten auf den Anruf …', noWords: 'Niemand spricht.',

@@ -65,7 +65,10 @@ export default {
       silenceEndCallTimeout: ['Hang up after (seconds)', 'Of silence: 1 to 3,600, or -1 for never.'],
       spellingPatience: ['Patience while spelling', 'Waits longer while the other person spells or dictates.'],
     },
-    conversation: { maxDurationSeconds: ['Longest call (seconds)', '1 to 14,400. Then the agent says goodbye.'] },
+    conversation: {
+      maxDurationSeconds: ['Longest call (seconds)', '1 to 14,400. Then the agent says goodbye.'],
+      listeningAnnouncement: ['Announcement of listeners', 'Said before the greeting of every call: “Somebody may listen to this call.”'],
+    },
     tts: {
       voiceId: ['Voice', 'provider:voice, or “default” for the service’s own.'],
       speed: ['Speed of speech', '0.5 to 2, as far as the voice can.'],

@@ -2,7 +2,7 @@
 export default {
   liveCalls: {
     title: 'Live', none: 'No call is in progress. Calls appear here as soon as they are dialed or come in.',
-    count: { one: '{n} call', other: '{n} calls' }, more: 'More than {n} calls',
+    count: { one: '{n} call', other: '{n} calls' }, more: 'More than {n} calls', words: 'Last words', mood: 'Mood',
   },
   callNow: {
     title: 'At this moment', waiting: 'Waiting for the call …', noWords: 'Nobody is speaking.',

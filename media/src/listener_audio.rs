@@ -1,30 +1,20 @@
-//! Audio for a listener: both sides of a call in the format that the listener asked for, in frames of 20 ms.
+//! Audio for a listener: both sides of a call in the format that the listener asked for, in frames or packets of 20 ms.
 
 use crate::{
-    codec,
-    format::{Encoding, LineFormat},
+    format::LineFormat,
+    frames::Framer,
+    opus::{self, OpusPackets},
     resample::ResampleError,
-    translate::Translator,
 };
 
-/// Length of a frame in milliseconds.
-pub const FRAME_MS: u32 = 20;
-
 /// Converts a call's audio.
-#[derive(Debug)]
 pub struct ListenerAudio {
     format: LineFormat,
-    /// Rate of the call so far.
-    sample_rate: u32,
-    /// One channel if the sides are mixed, or one for each side.
-    channels: Vec<Channel>,
-}
-
-#[derive(Debug, Default)]
-struct Channel {
-    translator: Option<Translator>,
+    /// One if the sides are mixed, or one for each side.
+    channels: Vec<Framer>,
     pcm: Vec<i16>,
-    ready: Vec<u8>,
+    /// Encoder of the frames; `None` if they are sent as they are.
+    packets: Option<OpusPackets>,
 }
 
 impl ListenerAudio {
@@ -33,9 +23,22 @@ impl ListenerAudio {
         let channels = if apart { 2 } else { 1 };
         Self {
             format,
-            sample_rate: 0,
-            channels: (0..channels).map(|_| Channel::default()).collect(),
+            channels: (0..channels).map(|_| Framer::new(format)).collect(),
+            pcm: Vec::new(),
+            packets: None,
         }
+    }
+
+    /// Creates a converter to Opus, with the sides mixed or as two channels.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no encoder.
+    pub fn opus(apart: bool) -> Result<Self, opus_pure::Error> {
+        Ok(Self {
+            packets: Some(OpusPackets::new(if apart { 2 } else { 1 })?),
+            ..Self::new(opus::FRAMES, apart)
+        })
     }
 
     /// Takes samples of both sides, interleaved: user, agent. The rate may change between calls.
@@ -44,40 +47,38 @@ impl ListenerAudio {
     ///
     /// Returns an error if there is no converter between the rates.
     pub fn push(&mut self, sample_rate: u32, samples: &[i16]) -> Result<(), ResampleError> {
-        let from = LineFormat {
-            encoding: Encoding::Linear16,
-            sample_rate,
-        };
-        if sample_rate != self.sample_rate {
-            for channel in &mut self.channels {
-                channel.translator = Translator::between(from, self.format)?;
+        let is_mixed = self.channels.len() == 1;
+        for (side, channel) in self.channels.iter_mut().enumerate() {
+            let pairs = samples.chunks_exact(2);
+            self.pcm.clear();
+            match is_mixed {
+                true => self.pcm.extend(pairs.map(|pair| pair[0].saturating_add(pair[1]))),
+                false => self.pcm.extend(pairs.map(|pair| pair[side])),
             }
-            self.sample_rate = sample_rate;
-        }
-        let pairs = samples.chunks_exact(2);
-        match self.channels.as_mut_slice() {
-            [mixed] => mixed.push(pairs.map(|pair| pair[0].saturating_add(pair[1]))),
-            sides => {
-                for (side, channel) in sides.iter_mut().enumerate() {
-                    channel.push(pairs.clone().map(|pair| pair[side]));
-                }
-            }
+            channel.push(sample_rate, &self.pcm)?;
         }
         Ok(())
     }
 
-    /// Returns the next frame, if it is complete. If the sides are apart, their samples alternate: user, agent.
+    /// Returns the next frame or its packet, if it is complete. If the sides are apart, their samples alternate: user, agent.
     pub fn next_frame(&mut self) -> Option<Vec<u8>> {
-        let length = self.format.bytes_for_ms(FRAME_MS);
-        if self.channels.iter().any(|channel| channel.ready.len() < length) {
+        let frame = self.next_samples()?;
+        match &mut self.packets {
+            Some(packets) => packets.encode(&frame),
+            None => Some(frame),
+        }
+    }
+
+    fn next_samples(&mut self) -> Option<Vec<u8>> {
+        if !self.channels.iter().all(Framer::has_frame) {
             return None;
         }
-        let mut sides = self.channels.iter_mut().map(|channel| channel.ready.drain(..length));
-        let first: Vec<u8> = sides.next()?.collect();
+        let mut sides = self.channels.iter_mut().filter_map(Framer::next_frame);
+        let first = sides.next()?;
         let Some(second) = sides.next() else {
             return Some(first);
         };
-        let (second, width) = (second.collect::<Vec<u8>>(), self.format.encoding.bytes_per_sample());
+        let width = self.format.encoding.bytes_per_sample();
         let pairs = first.chunks_exact(width).zip(second.chunks_exact(width));
         Some(
             pairs
@@ -88,22 +89,10 @@ impl ListenerAudio {
     }
 }
 
-impl Channel {
-    fn push(&mut self, samples: impl Iterator<Item = i16>) {
-        self.pcm.clear();
-        self.pcm.extend(samples);
-        let mut linear = Vec::with_capacity(2 * self.pcm.len());
-        codec::encode(Encoding::Linear16, &self.pcm, &mut linear);
-        match &mut self.translator {
-            Some(translator) => self.ready.extend(translator.translate(&linear)),
-            None => self.ready.append(&mut linear),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{codec, format::Encoding};
 
     const LINEAR_8000: LineFormat = LineFormat {
         encoding: Encoding::Linear16,

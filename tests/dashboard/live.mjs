@@ -55,6 +55,8 @@ export const live = {
     const id = await place(name), shown = page.getByRole("row").filter({ has: page.locator(`a[href="/calls/${id}"]`) });
     await shown.waitFor();
     await shown.getByText("<b>bold</b>").waitFor();
+    await shown.getByRole("cell").filter({ hasText: /^(Agent|Contact): ./ }).waitFor();
+    await shown.getByText(/^(Positive|Neutral|Negative)$/).waitFor();
     const clock = shown.getByRole("cell").filter({ hasText: /^\d+:\d\d$/ }), before = await clock.textContent();
     await until(async () => (await clock.textContent()) !== before, "the clock goes on");
     await checkAccess(page, "/live");

@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
-pub use self::{answer::UnusableAnswer, kept::keep};
+pub use self::{answer::UnusableAnswer, kept::keep, sentiment::Mood};
 use crate::{
     agent::{Agent, Entities},
     ports::{

@@ -53,6 +53,8 @@ pub enum Place {
     Prompt,
     /// `greetingMessage`.
     Greeting,
+    /// `listeningAnnouncement`.
+    ListeningAnnouncement,
     /// `voicemailDetection.voicemailMessage`.
     VoicemailMessage,
     /// The `description` of an entity.
@@ -68,6 +70,7 @@ impl Place {
         match self {
             Self::Prompt => "prompt",
             Self::Greeting => "greetingMessage",
+            Self::ListeningAnnouncement => "listeningAnnouncement",
             Self::VoicemailMessage => "voicemailMessage",
             Self::EntityDescription | Self::ToolDescription => "description",
             Self::MailSubject => "subject",
@@ -78,7 +81,7 @@ impl Place {
     fn max_chars(self) -> usize {
         match self {
             Self::Prompt => INSTRUCTION_CHARS,
-            Self::Greeting | Self::VoicemailMessage => SPOKEN_CHARS,
+            Self::Greeting | Self::ListeningAnnouncement | Self::VoicemailMessage => SPOKEN_CHARS,
             Self::EntityDescription | Self::ToolDescription => SPOKEN_CHARS,
             Self::MailSubject => SUBJECT_CHARS,
         }

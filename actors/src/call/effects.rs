@@ -289,6 +289,7 @@ impl EffectHandler {
                 let _ = reply.send(answer);
             }
             CallMessage::Follow { listener, reply } => drop(reply.send(Some(self.follow(listener)))),
+            CallMessage::Present(reply) => drop(reply.send(self.present())),
             CallMessage::ListenerLeft { by } => self.listener_left(&by),
             CallMessage::Operate { by, reply } => {
                 let answer = self.operate(by).await;

@@ -9,7 +9,10 @@ use super::{
     CallCommand, CommandAnswer, NoOutcome, Obstacle, OperatorLine, Owner,
     state::{AgentUnavailable, Event, OperateRefusal, OperatorLeft},
 };
-use crate::{audio_stream::StreamEvent, live_feed::Following};
+use crate::{
+    audio_stream::StreamEvent,
+    live_feed::{Following, LivePresent},
+};
 use domain::{
     agent::Agent,
     id::AgentId,
@@ -182,6 +185,8 @@ pub enum CallMessage {
         /// Reply port for its place. The line pool answers `None` if it has no such call.
         reply: RpcReplyPort<Option<Following>>,
     },
+    /// A client sees the call in a list.
+    Present(RpcReplyPort<LivePresent>),
     /// A listener left.
     ListenerLeft {
         /// Name of the client.

@@ -223,11 +223,11 @@ pub enum LinesMessage {
         /// Reply port for the answer.
         reply: RpcReplyPort<CommandAnswer>,
     },
-    /// A client follows a live call.
+    /// A client follows a live call, or sees it in a list.
     Follow {
         /// Attempt of the call.
         attempt: AttemptId,
-        /// `Follow`. It is answered with `None` if the call is not here.
+        /// `Follow` or `Present`. If the call is not here, the first is answered with `None`, and the other not at all.
         message: CallMessage,
     },
     /// An operator asks for a live call.

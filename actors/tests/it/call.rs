@@ -14,6 +14,7 @@ use domain::{
         language_model::{HistoryItem, LanguageError, ReplyEvent, Speaker},
         store::{AttemptState, RecordStore as _, StoreError},
     },
+    prompt::Prompt,
 };
 use media::turn::endpointing::Utterance;
 use serde_json::json;
@@ -81,6 +82,46 @@ async fn without_a_greeting_the_user_is_waited_for_and_answered() {
     test.stream.user_says("Who is it?", 600).await;
     ms(10).await;
     assert_eq!(test.stream.said(), ["Okay."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_announcement_is_said_before_the_greeting() {
+    let announced = agent(json!({ "conversationConfig": {
+        "agent": { "greetingMessage": "Hello {{name}}." },
+        "conversation": { "listeningAnnouncement": "{{name}}, somebody may listen to this call. " },
+    } }));
+    let test = TestCall::greeted(announced).await;
+    assert_eq!(test.stream.said(), ["Bo, somebody may listen to this call. Hello Bo."]);
+    test.stream.user_says("I am well.", 800).await;
+    ms(3_000).await;
+    let asked = test.ports.language_model.requests();
+    let opening = "Bo, somebody may listen to this call. Hello Bo.\nThese words of yours open the call.";
+    assert!(Prompt::of(&asked[0]).stable.contains(opening));
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_before_an_announcement_without_a_greeting_are_answered_after_it() {
+    let announced = || {
+        agent(json!({ "conversationConfig": {
+            "conversation": { "listeningAnnouncement": "Somebody may listen to this call." },
+            "turn": { "turnTimeout": -1 },
+        } }))
+    };
+    let silent = TestCall::answered(announced()).await;
+    ms(10_000).await;
+    assert_eq!(silent.stream.said(), ["Somebody may listen to this call."]);
+    assert!(silent.ports.language_model.requests().is_empty(), "the user begins");
+
+    let test = TestCall::answered(announced()).await;
+    test.stream.user_says("Who is it?", 600).await;
+    ms(10).await;
+    assert_eq!(test.stream.said(), ["Somebody may listen to this call."]);
+    ms(5_000).await;
+    assert_eq!(test.stream.said()[1..], ["Okay."]);
+    let requests = test.ports.language_model.requests();
+    assert_eq!(requests.len(), 1);
+    let asked = |item: &HistoryItem| matches!(item, HistoryItem::Said { text, .. } if text == "Who is it?");
+    assert!(requests[0].history.iter().any(asked));
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,16 +4,20 @@ use std::time::Duration;
 
 use actors::{
     audio_stream::StreamMessage,
-    live_feed::{LiveAudio, LiveEvent, LiveFeed},
+    call::CallMessage,
+    live_feed::{LiveAudio, LiveEvent, LiveFeed, LivePresent, LiveState, LiveWords},
 };
-use domain::history::Speaker;
+use domain::{history::Speaker, ports::store::SentimentLabel};
 use media::babble::{Listener, Transcript};
 use tokio::{
     sync::broadcast::{Receiver, error::TryRecvError},
     time::{Instant, timeout},
 };
 
-use super::audio_stream_support::{Phone, wait};
+use super::{
+    audio_stream_support::{Phone, wait},
+    call_support::{TestCall, greeter, ms},
+};
 
 /// Collects 20 ms pieces for some milliseconds. Returns both sides.
 async fn collected(audio: &mut Receiver<LiveAudio>, ms: u64) -> [Vec<i16>; 2] {
@@ -73,7 +77,12 @@ async fn both_sides_pass_as_they_are_heard_and_only_while_somebody_listens() {
     }
     let whole = "and here the user".to_owned();
     assert!(words.iter().any(|(.., is_final)| !is_final), "{words:?}");
-    assert_eq!(words.pop(), Some((Speaker::User, whole, true)));
+    assert_eq!(words.pop(), Some((Speaker::User, whole.clone(), true)));
+    let last = LiveWords {
+        speaker: Speaker::User,
+        text: whole,
+    };
+    assert_eq!(feed.present(LiveState::Listening).words, Some(last));
     // The audio of the time in which nobody listens is not kept for anybody.
     drop(audio);
     wait(1_000).await;
@@ -81,6 +90,35 @@ async fn both_sides_pass_as_they_are_heard_and_only_while_somebody_listens() {
     assert!(matches!(late.try_recv(), Err(TryRecvError::Empty)));
     phone.say(3, "welcome back", true, false);
     assert_eq!(said(&collected(&mut late, 3_000).await[1]), "welcome back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_shows_the_last_words_and_the_mood_of_the_users_last_turns() {
+    let test = TestCall::greeted(greeter()).await;
+    let present = async || ractor::call!(test.call, CallMessage::Present).unwrap();
+    let said = |text: &str| {
+        let (speaker, text) = (Speaker::Agent, text.to_owned());
+        Some(LiveWords { speaker, text })
+    };
+    test.stream.user_says("This is terrible, I hate it.", 800).await;
+    ms(5_000).await;
+    // Nobody has looked before.
+    let expected = LivePresent {
+        state: LiveState::Listening,
+        words: said("Okay."),
+        mood: SentimentLabel::Negative,
+    };
+    assert_eq!(present().await, expected);
+    for (text, mood) in [
+        ("That is wonderful, thank you so much!", SentimentLabel::Positive),
+        ("It is on the table.", SentimentLabel::Neutral),
+    ] {
+        for _ in 0..3 {
+            test.stream.user_says(text, 800).await;
+            ms(5_000).await;
+        }
+        assert_eq!(present().await.mood, mood, "older turns count no more");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,6 +10,7 @@ pub mod directory;
 pub mod layer;
 mod owner_cache;
 mod pass;
+mod present;
 pub mod proof;
 mod relay;
 pub mod routes;

@@ -14,6 +14,12 @@ pub(super) const DONE_WITHIN: Duration = Duration::from_secs(2);
 /// Path of the command to drop cached speech that may contain personal data.
 pub(super) const FORGET_SPEECH: &str = "/peers/speech/forget";
 
+/// Path of the question for the present states of calls.
+pub(super) const PRESENT: &str = "/peers/calls/present";
+
+/// Most calls of a question for their present states: a page of a list.
+pub const MOST_LISTED: usize = 100;
+
 /// Path of the command to end a call that the node holds.
 pub(super) fn end_of(attempt: AttemptId) -> String {
     format!("/peers/calls/{attempt}/end")
@@ -43,6 +49,11 @@ pub fn router(peers: &Peers, switchboard: Switchboard, forget_speech: Arc<dyn Fn
         let answer = board.command_call(attempt, command).await;
         answer.map(Json).ok_or(StatusCode::SERVICE_UNAVAILABLE)
     };
+    let board = switchboard.clone();
+    let present = move |Json(mut attempts): Json<Vec<AttemptId>>| async move {
+        attempts.truncate(MOST_LISTED);
+        Json(board.present(&attempts).await)
+    };
     let end = move |Path(attempt): Path<AttemptId>| async move { end(&switchboard, attempt).await };
     let forget = move || async move {
         forget_speech();
@@ -52,6 +63,7 @@ pub fn router(peers: &Peers, switchboard: Switchboard, forget_speech: Arc<dyn Fn
         .route("/peers/calls/{attempt}/end", post(end))
         .route("/peers/calls/{attempt}/command", post(command))
         .route("/peers/calls/{attempt}/taken-over", post(taken_over))
+        .route(PRESENT, post(present))
         .route(FORGET_SPEECH, post(forget))
         .layer(middleware::from_fn_with_state(peers.clone(), layer::only_peers))
 }

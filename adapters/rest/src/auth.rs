@@ -29,9 +29,6 @@ use super::{
     scopes, site,
 };
 
-/// Name of a session that a login link opened.
-const BY_LINK: &str = "login link";
-
 const MISSING: &str = "an API key is required: send it as `x-api-key` or as `Authorization: Bearer`";
 const UNKNOWN: &str = "this API key is not known";
 const EXPIRED: &str =
@@ -126,9 +123,9 @@ impl CallerKey {
         }
     }
 
-    fn of_session(row: SessionRow, read_at: Timestamp) -> Self {
+    fn of_session(row: SessionRow, account: &Account, read_at: Timestamp) -> Self {
         Self {
-            name: row.key_name.unwrap_or_else(|| BY_LINK.to_owned()),
+            name: row.key_name.unwrap_or_else(|| format!("{} (browser)", account.email)),
             scopes: row.scopes,
             expires_at: row.key_expires_at,
             id: CallerId::Session(row.id),
@@ -136,7 +133,8 @@ impl CallerKey {
         }
     }
 
-    /// Returns the key's name; for a session the name of the key that it was opened with.
+    /// Returns the key's name; for a session the name of the key that it was opened with, or the account's e-mail address
+    /// with `(browser)` if a login link opened it.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -342,7 +340,8 @@ async fn find(store: &dyn Store, credential: &Credential) -> ApiResult<(Account,
         Credential::Session(token) => {
             let found = store.session(token.hash()).await?;
             let found = found.ok_or(ApiError::Unauthorized(ENDED))?;
-            Ok((found.account, CallerKey::of_session(found.row, found.read_at)))
+            let key = CallerKey::of_session(found.row, &found.account, found.read_at);
+            Ok((found.account, key))
         }
     }
 }

@@ -1,9 +1,12 @@
 //! `conversationConfig`: prompt, voice, turn-taking and limits of a conversation.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{AudioFormat, BuiltInTools, audio_format, figure};
+use crate::template::{self, Place};
 
 /// `conversationConfig`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -22,6 +25,21 @@ pub struct ConversationConfig {
     /// Map of language code to `{ "overrides": … }`.
     #[schema(value_type = Object)]
     pub language_presets: Map<String, Value>,
+}
+
+impl ConversationConfig {
+    /// Returns the words that open a call, with these values for their placeholders: the announcement and the greeting.
+    /// Blank if the agent waits for the user.
+    pub fn opening(&self, variables: &BTreeMap<String, String>) -> String {
+        let announcement = &self.conversation.listening_announcement;
+        let announcement = template::render(Place::ListeningAnnouncement, announcement, variables);
+        let greeting = self.agent.greeting_message.as_deref().unwrap_or_default();
+        let greeting = template::render(Place::Greeting, greeting, variables);
+        match announcement.trim() {
+            "" => greeting,
+            announcement => format!("{announcement} {greeting}"),
+        }
+    }
 }
 
 /// `agent`.
@@ -317,12 +335,16 @@ impl Default for TtsSection {
 pub struct ConversationSection {
     /// Longest duration from the answer, 1 to 14400 seconds.
     pub max_duration_seconds: i64,
+    /// Words said before the greeting of every call, at most 200 characters: somebody may listen to it.
+    #[schema(extensions(("x-ringback-extension" = json!(true))))]
+    pub listening_announcement: String,
 }
 
 impl Default for ConversationSection {
     fn default() -> Self {
         Self {
             max_duration_seconds: 300,
+            listening_announcement: String::new(),
         }
     }
 }

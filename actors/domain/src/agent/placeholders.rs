@@ -10,19 +10,21 @@ use crate::template::{MAIL_VARIABLES, SYSTEM_VARIABLES, is_blank, placeholders};
 /// Returns the placeholders without a value in all texts that an agent can say, show to its model or put into
 /// a mail: in order of first use, without duplicates. `tools` are the descriptions of its HTTP tools.
 pub fn open_placeholders(agent: &Agent, tools: &[String]) -> Vec<String> {
-    let section = &agent.conversation_config.agent;
+    let config = &agent.conversation_config;
+    let section = &config.agent;
     let own = &section.dynamic_variables;
     let entities = &agent.platform_settings.data_collection.entities;
     let described = |entity: &'_ Value| entity.get("description").and_then(Value::as_str).map(str::to_owned);
     let mut open = Open::default();
-    let texts = [&section.prompt.prompt].into_iter().chain(&section.greeting_message);
+    let texts = [&section.prompt.prompt, &config.conversation.listening_announcement];
+    let texts = texts.into_iter().chain(&section.greeting_message);
     let texts = texts
         .map(String::as_str)
         .chain(tool_texts(&section.prompt.built_in_tools));
     open.add(texts.chain(tools.iter().map(String::as_str)), &[own], &SYSTEM_VARIABLES);
     let entity_texts: Vec<String> = entities.values().filter_map(described).collect();
     open.add(entity_texts.iter().map(String::as_str), &[own], &SYSTEM_VARIABLES);
-    let presets = agent.conversation_config.language_presets.values();
+    let presets = config.language_presets.values();
     for section in presets.filter_map(|preset| preset.pointer("/overrides/agent")) {
         let texts = ["/prompt/prompt", "/greetingMessage"];
         let texts = texts.into_iter().filter_map(|path| section.pointer(path)?.as_str());
@@ -111,6 +113,7 @@ mod tests {
                     "greetingMessage": "{{two}} {{one}} {{blank}}",
                     "dynamicVariables": { "own": 1, "blank": " " },
                 },
+                "conversation": { "listeningAnnouncement": "{{own}} {{announced}}" },
                 "languagePresets": {
                     "de": { "overrides": { "agent": {
                         "greetingMessage": "{{own}} {{eleven}} {{german}}", "prompt": { "prompt": "{{ten}}" },
@@ -129,7 +132,20 @@ mod tests {
         .unwrap();
         let open = open_placeholders(&agent, &["{{tool}} {{one}}".to_owned()]);
         let expected = [
-            "one", "two", "blank", "three", "four", "five", "six", "seven", "eight", "tool", "nine", "ten", "eleven",
+            "one",
+            "announced",
+            "two",
+            "blank",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "tool",
+            "nine",
+            "ten",
+            "eleven",
             "twelve",
         ];
         assert_eq!(open, expected);

@@ -11,6 +11,8 @@ use crate::template::{INSTRUCTION_CHARS, SPOKEN_CHARS, VALUE_BYTES};
 
 /// Longest name, label or identifier, in characters.
 const NAME_CHARS: usize = 200;
+/// Longest announcement that somebody may listen, in characters.
+const ANNOUNCEMENT_CHARS: usize = 200;
 /// Longest URL, in characters.
 const URL_CHARS: usize = 2048;
 /// Most items of a list.
@@ -71,7 +73,10 @@ const CONVERSATION_CONFIG: &[Field] = &[
     optional("tts", Shape::Section(TTS)),
     optional(
         "conversation",
-        Shape::Section(&[optional("maxDurationSeconds", DURATION)]),
+        Shape::Section(&[
+            optional("maxDurationSeconds", DURATION),
+            optional("listeningAnnouncement", text(ANNOUNCEMENT_CHARS, rules::any)),
+        ]),
     ),
     optional(
         "languagePresets",

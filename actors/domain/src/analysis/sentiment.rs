@@ -1,6 +1,6 @@
 //! Sentiment by lexicon (VADER), per turn, and of the user over the whole call.
 
-use std::sync::LazyLock;
+use std::{collections::VecDeque, sync::LazyLock};
 
 use vader_sentiment::SentimentIntensityAnalyzer;
 
@@ -20,6 +20,9 @@ const MAX_CHARS: usize = 4000;
 const BARE_NO: [&str; 15] = [
     "no", "nope", "nah", "not", "i", "we", "do", "don't", "am", "are", "have", "haven't", "is", "it's", "none",
 ];
+
+/// Turns of the user that make the mood of a call that goes on.
+const MOOD_TURNS: usize = 3;
 
 static ANALYZER: LazyLock<SentimentIntensityAnalyzer<'static>> = LazyLock::new(SentimentIntensityAnalyzer::new);
 
@@ -57,6 +60,26 @@ pub(super) fn of(turns: &[TurnFact], scores: &[f64], voicemail: bool) -> Sentime
         sentiment_score: overall,
         sentiment_by_turn: by_turn.collect(),
         sentiment_overall: label(overall),
+    }
+}
+
+/// Mood of the user in a call that goes on: the sentiment of the last turns.
+#[derive(Debug, Default)]
+pub struct Mood(VecDeque<f64>);
+
+impl Mood {
+    /// Takes the user's next turn.
+    pub fn hear(&mut self, text: &str) {
+        self.0.push_back(score(text));
+        if self.0.len() > MOOD_TURNS {
+            self.0.pop_front();
+        }
+    }
+
+    /// Returns the present mood: neutral if nothing was said.
+    pub fn label(&self) -> SentimentLabel {
+        let sum: f64 = self.0.iter().sum();
+        label(sum / self.0.len().max(1) as f64)
     }
 }
 

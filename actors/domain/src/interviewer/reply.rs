@@ -73,8 +73,7 @@ pub fn plan(request: &ReplyRequest) -> Vec<ReplyEvent> {
     if booking.as_ref().is_some_and(Booking::is_begun) {
         dialogue.close_all();
     }
-    let greeting = agent.conversation_config.agent.greeting_message.as_deref();
-    let greeting = template::render(Place::Greeting, greeting.unwrap_or_default(), &request.variables);
+    let greeting = agent.conversation_config.opening(&request.variables);
     let mut reply = ReplyMaker {
         agent,
         known: request.knowledge.answer.as_deref(),

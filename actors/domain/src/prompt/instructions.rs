@@ -51,14 +51,12 @@ pub(super) fn stable(request: &ReplyRequest, tools: &[Tool]) -> String {
     }
     let rule = language::rule(&agent.primary_language, agent.is_hinglish());
     parts.push(format!("# Language\n{rule}"));
-    if let Some(greeting) = agent.greeting_message.as_deref() {
-        let greeting = template::render(Place::Greeting, greeting, &request.variables);
-        let greeting = greeting.split_whitespace().collect::<Vec<_>>().join(" ");
-        if !greeting.is_empty() {
-            parts.push(format!(
-                "{GREETING_HEADING}\n{greeting}\nThese words of yours open the call. If they were not heard, begin with them."
-            ));
-        }
+    let opening = request.agent.conversation_config.opening(&request.variables);
+    let opening = opening.split_whitespace().collect::<Vec<_>>().join(" ");
+    if !opening.is_empty() {
+        parts.push(format!(
+            "{GREETING_HEADING}\n{opening}\nThese words of yours open the call. If they were not heard, begin with them."
+        ));
     }
     parts.extend(delivery::voices(&request.agent));
     parts.extend(delivery::audio_tags(&request.agent));

@@ -7,14 +7,14 @@ use super::EffectHandler;
 use crate::{
     audio_stream::StreamMessage,
     call::{CallMessage, CallPhase, state::State},
-    live_feed::{Following, LiveEvent, LiveFeed, LiveState},
+    live_feed::{Following, LiveEvent, LiveFeed, LivePresent, LiveState},
 };
 use domain::{history::Speaker, time::Timestamp};
 use media::session::{Say, SpeechId};
 
 /// State of the call as its followers know it.
 pub(super) struct Followers {
-    /// None until somebody follows the call.
+    /// None until somebody follows the call, or sees it in a list.
     pub(super) feed: Option<LiveFeed>,
     now: (LiveState, Timestamp),
     /// Name of the operator who has the call.
@@ -55,13 +55,29 @@ impl Followers {
 }
 
 impl EffectHandler {
+    /// Returns the call's feed, which begins when it is first wanted.
+    fn feed(&mut self) -> LiveFeed {
+        if let Some(feed) = &self.followers.feed {
+            return feed.clone();
+        }
+        let history = self
+            .machine
+            .as_ref()
+            .map_or(&[][..], |machine| machine.history().items());
+        let feed = LiveFeed::after(history);
+        self.tell_stream(StreamMessage::Feed(feed.clone()));
+        self.followers.feed = Some(feed.clone());
+        feed
+    }
+
+    /// Returns the state of the call for a list.
+    pub(super) fn present(&mut self) -> LivePresent {
+        self.feed().present(self.followers.now.0)
+    }
+
     /// Lets a client follow the call. A `listener` also gets its audio.
     pub(super) fn follow(&mut self, listener: Option<String>) -> Following {
-        let is_first = self.followers.feed.is_none();
-        let feed = self.followers.feed.get_or_insert_default().clone();
-        if is_first {
-            self.tell_stream(StreamMessage::Feed(feed.clone()));
-        }
+        let feed = self.feed();
         let audio = listener.map(|by| {
             self.record_event("listener_joined", &json!({ "by": by }));
             let (place, left) = oneshot::channel();

@@ -19,11 +19,13 @@ use domain::{
 pub struct Rules {
     /// Longest ringing time.
     pub ring_timeout_ms: u64,
-    /// First words of the agent. With `None` the agent waits for the user.
+    /// First words of the agent: announcement and greeting. With `None` the agent waits for the user.
     pub greeting: Option<String>,
-    /// Whether the greeting is the same for every callee.
+    /// Whether the user's words before the first ones of the agent are answered, since only an announcement opens the call.
+    pub user_begins: bool,
+    /// Whether the first words are the same for every callee.
     pub greeting_fixed: bool,
-    /// Whether the greeting is protected from barge-in.
+    /// Whether the first words are protected from barge-in.
     pub greeting_protected: bool,
     /// Whether a text names the duration of the call, which changes.
     pub says_duration: bool,
@@ -95,12 +97,14 @@ fn rendered(place: Place, text: Option<&String>, variables: &BTreeMap<String, St
 
 /// Returns the texts that an agent says word for word.
 fn spoken_texts(agent: &Agent) -> impl Iterator<Item = &str> {
-    let section = &agent.conversation_config.agent;
+    let config = &agent.conversation_config;
+    let section = &config.agent;
     let tools = &section.prompt.built_in_tools;
     let messages = tools.transfer_to_agent.transfers.iter();
     let messages = messages.map(|transfer| &transfer.transfer_message);
     let texts = [&section.greeting_message, &tools.voicemail_detection.voicemail_message];
-    texts.into_iter().chain(messages).filter_map(|text| text.as_deref())
+    let texts = texts.into_iter().chain(messages).filter_map(|text| text.as_deref());
+    texts.chain([&*config.conversation.listening_announcement])
 }
 
 impl Rules {
@@ -108,16 +112,19 @@ impl Rules {
     pub fn of(agent: &Agent, variables: &BTreeMap<String, String>, ring_timeout: Duration) -> Self {
         let config = &agent.conversation_config;
         let tools = &config.agent.prompt.built_in_tools;
-        let greets = |variables: &BTreeMap<String, String>| {
-            rendered(Place::Greeting, config.agent.greeting_message.as_ref(), variables)
+        let opening = |variables: &BTreeMap<String, String>| {
+            let text = spoken(&config.opening(variables));
+            (!text.is_empty()).then_some(text)
         };
-        let greeting = greets(variables);
+        let greeting = rendered(Place::Greeting, config.agent.greeting_message.as_ref(), variables);
+        let first_words = opening(variables);
         Self {
             says_duration: spoken_texts(agent).any(|text| text.contains(CALL_DURATION)),
             introduction: introduction(agent, greeting.as_deref(), variables),
             ring_timeout_ms: u64::try_from(ring_timeout.as_millis()).unwrap_or(u64::MAX),
-            greeting_fixed: greets(&BTreeMap::new()) == greeting,
-            greeting,
+            user_begins: greeting.is_none(),
+            greeting_fixed: opening(&BTreeMap::new()) == first_words,
+            greeting: first_words,
             greeting_protected: config.agent.disable_first_message_interruptions,
             detects_voicemail: tools.voicemail_detection.tool.enabled,
             voicemail_protected: tools.voicemail_detection.tool.disable_interruption,

@@ -337,7 +337,8 @@ impl State {
     /// Handles words or noise of the callee before the greeting.
     fn first_words_over(&mut self, wordless: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         fx.push(Effect::CancelTimer(CallTimer::PickUp));
-        if self.rules.greeting.is_none() && !wordless {
+        self.user.unanswered |= self.rules.user_begins && !wordless;
+        if self.user.unanswered && self.rules.greeting.is_none() {
             self.think(now_ms, fx);
         } else {
             self.greet(now_ms, fx);

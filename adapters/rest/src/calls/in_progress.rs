@@ -1,10 +1,14 @@
 //! `GET /public/v1/calls/live`: the account's calls in progress, over all nodes.
 
+use std::collections::HashMap;
+
+use actors::live_feed::LivePresent;
 use axum::extract::State;
 use domain::{
     id::{AgentId, AttemptId, CampaignId},
     phone_number::PhoneNumber,
     ports::store::{CallDirection, CallInProgress, ConversationStatus, InProgressFilter},
+    scope::Scope,
     time::Timestamp,
 };
 use serde::Serialize;
@@ -12,7 +16,8 @@ use utoipa::ToSchema;
 
 use crate::{
     RestState,
-    auth::Caller,
+    auth::{Caller, CallerKey},
+    conversations::live_tickets::require_allowed,
     cursor::Binding,
     envelope::Reply,
     error::ApiResult,
@@ -58,6 +63,10 @@ pub struct LiveCall {
     /// Person who has taken the call over from the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     operator: Option<LiveOperator>,
+    /// State, last words and mood at this moment. Only with `present=true`; `null` if the node of the call did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<LivePresent>)]
+    present: Option<Option<LivePresent>>,
 }
 
 /// Person who has taken a call over.
@@ -70,7 +79,7 @@ pub struct LiveOperator {
     since: String,
 }
 
-fn view(call: &CallInProgress) -> LiveCall {
+fn view(call: &CallInProgress, present: Option<Option<LivePresent>>) -> LiveCall {
     let (campaign_id, campaign_name) = call.campaign.clone().unzip();
     LiveCall {
         conversation_id: call.id,
@@ -88,18 +97,28 @@ fn view(call: &CallInProgress) -> LiveCall {
             by: operator.by.clone(),
             since: operator.since.to_iso8601(),
         }),
+        present,
     }
+}
+
+/// Asks the nodes that hold these calls for their present states.
+async fn present(state: &RestState, calls: Vec<AttemptId>) -> HashMap<AttemptId, LivePresent> {
+    let mut told = state.switchboard.present(&calls).await;
+    let elsewhere: Vec<AttemptId> = calls.into_iter().filter(|id| !told.contains_key(id)).collect();
+    told.extend(state.peers.present(&elsewhere).await);
+    told
 }
 
 /// Parameters of the list.
 #[derive(Debug, Clone)]
 pub struct ListParameters {
     filter: InProgressFilter,
+    present: bool,
     paging: Paging,
 }
 
 impl Parameters for ListParameters {
-    const NAMES: &'static [&'static str] = &["agentId", "campaignId", "cursor", "pageSize"];
+    const NAMES: &'static [&'static str] = &["agentId", "campaignId", "present", "cursor", "pageSize"];
 
     fn read(query: &mut RawQuery) -> Self {
         Self {
@@ -108,6 +127,7 @@ impl Parameters for ListParameters {
                 campaign: query.parsed("campaignId", "a campaign's id (a UUID)", |text| text.parse().ok()),
                 after: None,
             },
+            present: query.boolean("present").unwrap_or(false),
             paging: Paging::read(query),
         }
     }
@@ -116,13 +136,28 @@ impl Parameters for ListParameters {
 /// Handles the request.
 pub async fn list(
     State(state): State<RestState>,
-    Caller(account): Caller,
-    Query(ListParameters { mut filter, paging }): Query<ListParameters>,
+    (Caller(account), key): (Caller, CallerKey),
+    Query(parameters): Query<ListParameters>,
 ) -> ApiResult<Reply> {
+    let ListParameters {
+        mut filter,
+        present: is_told,
+        paging,
+    } = parameters;
+    if is_told {
+        key.require(Scope::Live)?;
+        require_allowed(&state, account.id).await?;
+    }
     let binding = Binding::new(account.id, "calls in progress", format!("{filter:?}"));
     filter.after = binding.after(paging.cursor.as_deref())?;
     let limit = paging.page_size + 1;
     let calls = state.store.calls_in_progress(account.id, filter, limit).await?;
+    let page = calls.iter().take(usize::try_from(paging.page_size).unwrap_or_default());
+    let told = match is_told {
+        true => Some(present(&state, page.map(|call| call.id).collect()).await),
+        false => None,
+    };
     let place = |call: &CallInProgress| (call.started_at, call.id.to_string());
-    Ok(binding.page(calls, paging.page_size, view, place))
+    let shown = |call: &CallInProgress| view(call, told.as_ref().map(|told| told.get(&call.id).cloned()));
+    Ok(binding.page(calls, paging.page_size, shown, place))
 }

@@ -12,7 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use domain::id::AttemptId;
-use media::listener_audio::{FRAME_MS, ListenerAudio};
+use media::{frames::FRAME_MS, listener_audio::ListenerAudio};
 use peers::Shown;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -84,6 +84,14 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
         Ok(start) => start,
         Err(goodbye) => return goodbye,
     };
+    let apart = start.channels == Channels::Apart;
+    let audio = match start.format.line() {
+        Some(line) => ListenerAudio::new(line, apart),
+        None => match ListenerAudio::opus(apart) {
+            Ok(audio) => audio,
+            Err(error) => return Some((close_code::ERROR, format!("no Opus: {error}").into())),
+        },
+    };
     let Ok(following) = follow(state, id, Some(bearer.by)).await else {
         return come_again();
     };
@@ -91,7 +99,7 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
     if !socket.tell(&ready).await {
         return None;
     }
-    run(socket, state.stopping.clone(), following, &start).await
+    run(socket, state.stopping.clone(), following, audio).await
 }
 
 /// Passes audio and events on.
@@ -99,11 +107,9 @@ async fn run(
     socket: &mut LiveSocket,
     mut stopping: watch::Receiver<bool>,
     following: Following,
-    start: &Start,
+    mut audio: ListenerAudio,
 ) -> Goodbye {
-    let Following { mut events, audio, .. } = following;
-    let (mut frames, _place) = audio?;
-    let mut audio = ListenerAudio::new(start.format.line(), start.channels == Channels::Apart);
+    let (mut events, (mut frames, _place)) = (following.events, following.audio?);
     loop {
         tokio::select! {
             biased;

@@ -35,19 +35,23 @@ pub enum Format {
     /// G.711 mu-law at 8 kHz.
     #[serde(rename = "mulaw_8000")]
     MuLaw8,
+    /// Packets of Opus, for listeners only.
+    #[serde(rename = "opus")]
+    Opus,
 }
 
 impl Format {
-    /// Returns encoding and rate.
-    pub fn line(self) -> LineFormat {
+    /// Returns encoding and rate of samples. `None` for packets.
+    pub fn line(self) -> Option<LineFormat> {
         let linear = |sample_rate| LineFormat {
             encoding: Encoding::Linear16,
             sample_rate,
         };
         match self {
-            Self::Pcm16 => linear(16_000),
-            Self::Pcm8 => linear(8_000),
-            Self::MuLaw8 => LineFormat::MULAW_8000,
+            Self::Pcm16 => Some(linear(16_000)),
+            Self::Pcm8 => Some(linear(8_000)),
+            Self::MuLaw8 => Some(LineFormat::MULAW_8000),
+            Self::Opus => None,
         }
     }
 }

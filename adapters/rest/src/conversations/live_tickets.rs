@@ -78,7 +78,7 @@ impl TicketPurpose {
 pub struct Bearer {
     /// Account of the call.
     pub account: AccountId,
-    /// Name of its key, or of the key that its session was opened with.
+    /// Name of its key or session.
     pub by: String,
     /// Origin of the page with the session's cookie. Only that page may use the ticket.
     origin: Option<String>,

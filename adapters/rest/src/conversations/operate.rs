@@ -97,8 +97,14 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
         Ok(First::Start { format }) => format,
         Err(goodbye) => return goodbye,
     };
-    let line = match state.switchboard.operate_call(id, bearer.by).await {
-        Some(Ok(line)) => line,
+    let Some(line) = format.line() else {
+        return Some((
+            close_code::POLICY,
+            "`format`: an operator cannot have `opus`; use `pcm_16000`".into(),
+        ));
+    };
+    let operator = match state.switchboard.operate_call(id, bearer.by).await {
+        Some(Ok(operator)) => operator,
         Some(Err(OperateRefusal::Taken(by))) => return Some((close_code::POLICY, taken(&by).into())),
         Some(Err(OperateRefusal::NotNow(why))) => {
             return Some((close_code::POLICY, format!("not possible now: {why}").into()));
@@ -106,13 +112,17 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
         Some(Err(OperateRefusal::NotHere)) | None => return come_again(),
     };
     // Lines run at rates that can be converted.
-    let Ok(audio) = OperatorAudio::new(format, line.sample_rate()) else {
-        return Some((close_code::ERROR, "the call's audio cannot be converted".into()));
+    let Ok(audio) = OperatorAudio::new(line, operator.sample_rate()) else {
+        return unconvertible();
     };
     if !socket.tell(&json!({ "event": "ready", "format": format })).await {
         return None;
     }
-    run(socket, line, audio).await
+    run(socket, operator, audio).await
+}
+
+fn unconvertible() -> Goodbye {
+    Some((close_code::ERROR, "the call's audio cannot be converted".into()))
 }
 
 /// Passes audio on in both directions. An operator whose line is dropped here was lost.
@@ -140,7 +150,9 @@ async fn run(socket: &mut LiveSocket, mut line: OperatorLine, mut audio: Operato
                     socket.tell(&json!({ "event": "end" })).await;
                     return Some((close_code::NORMAL, "the call is over, or its audio was lost".into()));
                 };
-                audio.hear(&samples);
+                if audio.hear(&samples).is_err() {
+                    return unconvertible();
+                }
                 while let Some(frame) = audio.next_frame() {
                     if !socket.send(Message::Binary(frame.into())).await {
                         return None;

@@ -3,21 +3,19 @@
 use media::{
     codec,
     format::LineFormat,
-    listener_audio::FRAME_MS,
+    frames::Framer,
     resample::{ResampleError, Resampler},
 };
-
-use super::live_socket::Format;
 
 /// Converts audio in both directions.
 pub struct OperatorAudio {
     format: LineFormat,
+    /// Samples per second of the call.
+    sample_rate: u32,
     to_call: Resampler,
-    from_call: Resampler,
+    from_call: Framer,
     decoded: Vec<i16>,
     spoken: Vec<i16>,
-    converted: Vec<i16>,
-    ready: Vec<u8>,
 }
 
 impl OperatorAudio {
@@ -26,16 +24,14 @@ impl OperatorAudio {
     /// # Errors
     ///
     /// Returns an error if there is no converter between the rates.
-    pub fn new(format: Format, sample_rate: u32) -> Result<Self, ResampleError> {
-        let format = format.line();
+    pub fn new(format: LineFormat, sample_rate: u32) -> Result<Self, ResampleError> {
         Ok(Self {
             format,
+            sample_rate,
             to_call: Resampler::live(format.sample_rate, sample_rate)?,
-            from_call: Resampler::live(sample_rate, format.sample_rate)?,
+            from_call: Framer::new(format),
             decoded: Vec::new(),
             spoken: Vec::new(),
-            converted: Vec::new(),
-            ready: Vec::new(),
         })
     }
 
@@ -49,34 +45,42 @@ impl OperatorAudio {
     }
 
     /// Takes samples of the user.
-    pub fn hear(&mut self, samples: &[i16]) {
-        self.converted.clear();
-        self.from_call.process(samples, &mut self.converted);
-        codec::encode(self.format.encoding, &self.converted, &mut self.ready);
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no converter between the rates.
+    pub fn hear(&mut self, samples: &[i16]) -> Result<(), ResampleError> {
+        self.from_call.push(self.sample_rate, samples)
     }
 
     /// Returns the next 20 ms for the operator, if they are complete.
     pub fn next_frame(&mut self) -> Option<Vec<u8>> {
-        let length = self.format.bytes_for_ms(FRAME_MS);
-        (self.ready.len() >= length).then(|| self.ready.drain(..length).collect())
+        self.from_call.next_frame()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use media::format::Encoding;
+
     use super::*;
+
+    const LINEAR_8000: LineFormat = LineFormat {
+        encoding: Encoding::Linear16,
+        sample_rate: 8_000,
+    };
 
     #[test]
     fn any_format_meets_any_line() {
-        for format in [Format::Pcm16, Format::Pcm8, Format::MuLaw8] {
+        for format in [LineFormat::of_rate(16_000), LINEAR_8000, LineFormat::MULAW_8000] {
             for rate in [8_000, 16_000] {
                 let mut audio = OperatorAudio::new(format, rate).unwrap();
                 let (mut spoken, mut frames) = (0, 0);
                 for _ in 0..50 {
-                    spoken += audio.spoken(&vec![0; format.line().bytes_for_ms(20)]).len();
-                    audio.hear(&vec![0; rate as usize / 50]);
+                    spoken += audio.spoken(&vec![0; format.bytes_for_ms(20)]).len();
+                    audio.hear(&vec![0; rate as usize / 50]).unwrap();
                     while let Some(frame) = audio.next_frame() {
-                        assert_eq!(frame.len(), format.line().bytes_for_ms(20));
+                        assert_eq!(frame.len(), format.bytes_for_ms(20));
                         frames += 1;
                     }
                 }

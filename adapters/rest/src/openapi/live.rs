@@ -13,6 +13,9 @@ use crate::{
     },
 };
 
+/// Answer of an account that allows nobody to follow its calls.
+const OFF: &str = "the account's safeguard `liveListening` is false";
+
 /// A text of at most 1,000 characters, without control characters.
 #[derive(ToSchema)]
 #[schema(min_length = 1, max_length = 1_000, example = "One moment please.")]
@@ -88,7 +91,6 @@ fn following() -> Vec<Operation> {
         samples::CONVERSATION
     );
     let events = "event: words\nid: 2\ndata: {\"speaker\":\"user\",\"text\":\"Yes, on\",\"final\":false}\n\n";
-    let off = "the account's safeguard `liveListening` is false";
     vec![
         Operation::get(
             "/public/v1/conversations/{conversationId}/live",
@@ -104,7 +106,7 @@ fn following() -> Vec<Operation> {
             json!({ "type": "string" }),
             json!(events),
         )
-        .fails(403, "forbidden", off)
+        .fails(403, "forbidden", OFF)
         .conflict("invalid_transition", "not possible now: conversation is completed"),
         Operation::post(
             "/public/v1/conversations/{conversationId}/live-tickets",
@@ -116,7 +118,7 @@ fn following() -> Vec<Operation> {
         .created::<LiveTicket>(json!({
             "ticket": ticket, "for": "listen", "url": address, "expiresAt": "2026-01-01T00:00:30.000Z",
         }))
-        .fails(403, "forbidden", off)
+        .fails(403, "forbidden", OFF)
         .conflict("invalid_transition", "not possible now: conversation is completed")
         .conflict("conflict", "50 tickets of this call are unused; use one, or wait 30 s"),
         Operation::get(
@@ -235,6 +237,7 @@ fn list() -> Operation {
         "campaignId": samples::CAMPAIGN, "campaignName": "Check-ups", "contactName": "Maria",
         "phoneNumber": samples::PHONE, "direction": "outbound", "status": "in_progress", "startedAt": samples::AT,
         "answeredAt": samples::AT, "operator": { "by": "rb_1a2b3c4d", "since": samples::AT },
+        "present": { "state": "listening", "words": { "speaker": "user", "text": "Tuesday is" }, "mood": "neutral" },
     });
     Operation::get(
         "/public/v1/calls/live",
@@ -245,8 +248,14 @@ fn list() -> Operation {
     .note("Contains the calls of all nodes, from the dial or the announcement to the end.")
     .query("agentId", "Only calls of this agent", uuid())
     .query("campaignId", "Only calls of this campaign", uuid())
+    .query(
+        "present",
+        "Whether each call has its `present` state; needs the scope `live`",
+        json!({ "type": "boolean", "default": false }),
+    )
     .paged()
     .page::<LiveCall>(sample)
+    .fails(403, "forbidden", OFF)
 }
 
 fn command<T: ToSchema>(path: &'static str, id: &str, summary: &str, examples: Value) -> Operation {

@@ -80,7 +80,7 @@ async fn full(app: &TestApp) -> Value {
                 "pronunciationDictionary": [{ "provider": "elevenlabs", "pronunciationDictionaryId": "names",
                     "versionId": "v1" }],
             },
-            "conversation": { "maxDurationSeconds": 90 },
+            "conversation": { "maxDurationSeconds": 90, "listeningAnnouncement": "{{name}}, this call may be heard." },
             "languagePresets": { "de": { "overrides": { "agent": { "greetingMessage": "Hallo." } } } },
         },
         "platformSettings": {
@@ -225,6 +225,7 @@ async fn every_default_is_the_contracts() {
         (tts, "/similarityBoost", json!(0.8)),
         (tts, "/pronunciationDictionary", none.clone()),
         ("/conversationConfig", "/conversation/maxDurationSeconds", json!(300)),
+        ("/conversationConfig", "/conversation/listeningAnnouncement", json!("")),
         ("/conversationConfig", "/languagePresets", nothing.clone()),
         (actions, "/smartOptOut", no.clone()),
         (actions, "/issueTracking", no.clone()),
@@ -416,6 +417,11 @@ async fn ranges_and_choices_hold_at_both_ends() {
             "/conversationConfig/conversation/maxDurationSeconds",
             json!([1, 14_400]),
             json!([0, 14_401]),
+        ),
+        (
+            "/conversationConfig/conversation/listeningAnnouncement",
+            json!(["", "ä".repeat(200)]),
+            json!(["ä".repeat(201)]),
         ),
         (
             "/platformSettings/callRetry/retryCount",

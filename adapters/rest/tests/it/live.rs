@@ -12,6 +12,7 @@ use actors::{
     switchboard::Switchboard,
 };
 use domain::{
+    accounts::login_link,
     history::Speaker,
     id::{AttemptId, NodeId},
 };
@@ -154,6 +155,10 @@ async fn call_side(feed: LiveFeed, visits: Arc<Mutex<Visits>>) -> Switchboard {
                 audio,
             }));
         }
+        LinesMessage::Follow {
+            message: CallMessage::Present(reply),
+            ..
+        } => drop(reply.send(feed.present(LiveState::Listening))),
         LinesMessage::InspectCall { reply, .. } => {
             let operator = visits.lock().unwrap().operator.clone();
             let _ = reply.send(CallSnapshot {
@@ -187,6 +192,49 @@ async fn close_code(socket: &mut Socket) -> u16 {
             other => panic!("{other:?}"),
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_list_shows_what_is_said_to_those_who_may_follow_the_calls() {
+    let scene = Scene::start().await;
+    let (list, app) = ("/public/v1/calls/live?present=true", &scene.app);
+    let present = async || app.client.get(list).await.expect(200).data()[0]["present"].clone();
+    let silent = json!({ "state": "listening", "words": null, "mood": "neutral" });
+    assert_eq!(present().await, silent);
+    let (speaker, is_final) = (Speaker::Agent, true);
+    let text = format!("{}the end", "word ".repeat(100));
+    scene.feed.tell(LiveEvent::Words {
+        speaker,
+        text,
+        is_final,
+    });
+    let shown = present().await;
+    let text = shown["words"]["text"].as_str().unwrap();
+    assert_eq!(
+        (text.chars().count(), &shown["words"]["speaker"]),
+        (200, &json!("agent"))
+    );
+    assert!(text.ends_with("word the end"), "{text}");
+    let plain = app.client.get("/public/v1/calls/live").await.expect(200);
+    assert!(plain.data()[0].get("present").is_none());
+    let wrong = app.client.get("/public/v1/calls/live?present=1").await.expect(400);
+    assert_eq!(wrong.fields(), [("present", "invalid_value")]);
+
+    let key = json!({ "name": "reader", "scopes": ["read"] });
+    let made = app.client.post("/public/v1/me/api-keys", key).await.expect(201);
+    let request = app
+        .client
+        .bare("GET", list)
+        .header("x-api-key", made.text("/data/apiKey"));
+    assert_eq!(send(request).await.expect(403).code(), "forbidden");
+    let off = json!({ "liveListening": false });
+    app.client.patch("/public/v1/safeguards", off).await.expect(200);
+    let refused = app.client.get(list).await.expect(403);
+    assert!(
+        refused.text("/error/message").contains("`liveListening`"),
+        "{}",
+        refused.body
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -329,6 +377,57 @@ async fn a_sessions_ticket_is_of_use_to_its_page_only() {
         let expected = if allowed { None } else { Some(403) };
         assert_eq!(opened.err(), expected, "{origin:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listener_gets_a_packet_of_opus_for_each_20_ms() {
+    let scene = Scene::start().await;
+    let mut socket = scene.open(&scene.id, &scene.ticket().await, None).await.unwrap();
+    let start = json!({ "event": "start", "format": "opus", "channels": "apart" });
+    socket.send(Message::Text(start.to_string().into())).await.unwrap();
+    let ready = json!({ "event": "ready", "format": "opus", "channels": "apart" });
+    assert_eq!(event(&mut socket).await, ready);
+    for n in 0..20 {
+        // The last samples of the first piece wait in the filter between the rates.
+        scene.plays(n);
+        if n == 0 {
+            continue;
+        }
+        match socket.next().await {
+            // RFC 6716, section 3.1: stereo, one frame. The samples would have 1,280 bytes.
+            Some(Ok(Message::Binary(packet))) => assert_eq!((packet[0] & 7, packet.len() < 400), (4, true)),
+            other => panic!("{other:?}"),
+        }
+    }
+    let ticket = scene.ask("operate").await.expect(201).text("/data/ticket");
+    let base = scene.app.client.base.replacen("http", "ws", 1);
+    let address = format!("{base}{}?ticket={ticket}", scene.path("operate"));
+    let (mut operator, _) = connect_async(address).await.unwrap();
+    let start = json!({ "event": "start", "format": "opus" }).to_string();
+    operator.send(Message::Text(start.into())).await.unwrap();
+    assert_eq!(close_code(&mut operator).await, 1_008);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_has_the_name_of_its_key_or_else_the_accounts_address() {
+    let scene = Scene::start().await;
+    let client = &scene.app.client;
+    let link = login_link(&*scene.app.store, None).await.unwrap();
+    let key = json!({ "email": "ada@example.com", "apiKey": client.key });
+    for proof in [key, json!({ "token": link.as_str() })] {
+        let signed_in = client.bare("POST", "/public/v1/session").json(&proof);
+        let signed_in = send(signed_in.header("origin", &client.base)).await.expect(201);
+        let cookie = signed_in.headers["set-cookie"].to_str().unwrap();
+        let request = client.bare("POST", &scene.path("live-tickets"));
+        let request = request.header("cookie", cookie.split(';').next().unwrap());
+        let request = request.header("origin", &client.base).json(&json!({ "for": "listen" }));
+        let ticket = send(request).await.expect(201).text("/data/ticket");
+        let mut socket = scene.open(&scene.id, &ticket, Some(&client.base)).await.unwrap();
+        socket.send(Message::Text(START_MESSAGE.into())).await.unwrap();
+        assert_eq!(event(&mut socket).await["event"], "ready");
+    }
+    let joined = scene.visits.lock().unwrap().joined.clone();
+    assert_eq!(joined, ["account key", "ada@example.com (browser)"]);
 }
 
 #[tokio::test(start_paused = true)]

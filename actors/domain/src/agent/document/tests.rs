@@ -95,7 +95,7 @@ fn a_name_and_a_prompt_are_enough_and_all_else_reads_back_with_the_contracts_def
                 "similarityBoost": 0.8,
                 "pronunciationDictionary": []
             },
-            "conversation": { "maxDurationSeconds": 300 },
+            "conversation": { "maxDurationSeconds": 300, "listeningAnnouncement": "" },
             "languagePresets": {}
         },
         "platformSettings": {

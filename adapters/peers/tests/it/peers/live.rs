@@ -8,9 +8,9 @@ use actors::{
     live_feed::{Following, LiveAudio, LiveEvent, LiveFeed, LiveState},
     switchboard::Switchboard,
 };
-use domain::{id::NodeId, time::TokioClock};
+use domain::{history::Speaker, id::NodeId, time::TokioClock};
 use futures_util::{SinkExt, StreamExt};
-use peers::{Peers, PeersSettings, directory::Holder};
+use peers::{Peers, PeersSettings, directory::Holder, routes};
 use reqwest::RequestBuilder;
 use rest::{RestState, server::ServerLimits};
 use serde_json::json;
@@ -21,6 +21,7 @@ use support::{
     switchboard::FakeNode,
 };
 use tokio::{
+    net::TcpListener,
     sync::oneshot,
     time::{Instant, sleep, timeout},
 };
@@ -33,6 +34,7 @@ struct Nodes {
     first: TestApp,
     first_peers: Peers,
     feed: LiveFeed,
+    register: Arc<Register>,
     id: String,
     _second: (Served, FakeNode),
 }
@@ -65,6 +67,10 @@ async fn holding(feed: LiveFeed) -> Switchboard {
                 audio: listener.map(|_| (feed.audio.subscribe(), oneshot::channel().0)),
             }));
         }
+        LinesMessage::Follow {
+            message: CallMessage::Present(reply),
+            ..
+        } => drop(reply.send(feed.present(LiveState::Thinking))),
         _ => {}
     });
     Switchboard {
@@ -84,18 +90,22 @@ async fn nodes() -> Nodes {
         switchboard: holding(feed.clone()).await,
         ..state(first.store.clone(), &actors).await
     };
-    let second = serve_router(rest::with_envelope(rest::routes(second)), ServerLimits::default()).await;
+    let commands = routes::router(&second.peers, second.switchboard.clone(), Arc::new(|| {}));
+    let routes = rest::with_envelope(rest::routes(second)).merge(commands);
+    let second = serve_router(routes, ServerLimits::default()).await;
     let call = first.dialed_call(node, "+15550100010").await;
     let holder = Holder {
         node,
         address: format!("http://{}", second.0),
         token: None,
     };
+    register.lives(node, holder.address.clone());
     register.holds(call, holder);
     Nodes {
         first,
         first_peers,
         feed,
+        register,
         id: call.to_string(),
         _second: (second, actors),
     }
@@ -164,6 +174,32 @@ async fn a_call_of_another_node_is_listened_to_with_a_key_or_a_session() {
     assert_eq!(send(wrong).await.expect(400).fields(), [("for", "not_allowed")]);
     let path = format!("{}?ticket=x", nodes.path("listen"));
     send(client.bare("GET", &path)).await.expect(404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_shows_the_states_of_other_nodes_calls_and_waits_a_second_at_most() {
+    let nodes = nodes().await;
+    nodes.feed.tell(LiveEvent::Words {
+        speaker: Speaker::User,
+        text: "Yes, on".to_owned(),
+        is_final: false,
+    });
+    // Takes connections and never answers.
+    let stuck = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", stuck.local_addr().unwrap());
+    nodes.register.lives(NodeId::new(), address);
+    let list = "/public/v1/calls/live?present=true";
+    let began = Instant::now();
+    let answer = nodes.first.client.get(list).await.expect(200);
+    assert!(began.elapsed() < Duration::from_millis(1_200), "{:?}", began.elapsed());
+    let words = json!({ "speaker": "user", "text": "Yes, on" });
+    let present = json!({ "state": "thinking", "words": words, "mood": "neutral" });
+    assert_eq!(answer.data()[0]["present"], present);
+    // Without its node the call is shown without its state.
+    nodes.register.is_unavailable(true);
+    let answer = nodes.first.client.get(list).await.expect(200);
+    assert_eq!(answer.data()[0]["conversationId"], nodes.id.as_str());
+    assert!(answer.data()[0]["present"].is_null() && answer.data()[0].get("present").is_some());
 }
 
 #[tokio::test(start_paused = true)]

@@ -74,6 +74,11 @@ impl Register {
         locked(&self.holders).insert(attempt, holder);
     }
 
+    /// Adds a living node.
+    pub fn lives(&self, node: NodeId, address: String) {
+        locked(&self.nodes).push((node, address));
+    }
+
     /// Removes the owner of an attempt.
     pub fn forgets(&self, attempt: AttemptId) {
         locked(&self.holders).remove(&attempt);
@@ -242,7 +247,7 @@ impl Site {
             clock,
         };
         let peers = Peers::among(settings).unwrap();
-        locked(&register.nodes).push((node, address));
+        register.lives(node, address);
         Self::open(node, listener, peers, register.clone()).await
     }
 
