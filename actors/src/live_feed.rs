@@ -7,7 +7,11 @@ use std::sync::Arc;
 use serde::Serialize;
 use tokio::sync::{broadcast, oneshot};
 
-use domain::{history::Speaker, ports::store::TurnFact, time::Timestamp};
+use domain::{
+    history::Speaker,
+    ports::store::{EventFact, TurnFact},
+    time::Timestamp,
+};
 
 /// Events of a call that may wait for a slow reader.
 const EVENTS: usize = 256;
@@ -66,6 +70,8 @@ pub enum LiveEvent {
     },
     /// A turn is over.
     Turn(Box<TurnFact>),
+    /// Something else was recorded. Told of calls that are held in text.
+    Recorded(EventFact),
     /// The call is over. If the channel closes without this event, another node may have the call.
     End,
 }

@@ -13,6 +13,8 @@ mod words;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 pub use self::{
     fusion::fused,
     passage::{MOST_CHARACTERS as PASSAGE_CHARACTERS, Passage, passages},
@@ -43,7 +45,7 @@ pub struct Document {
 }
 
 /// A piece of a document as given to a reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Excerpt {
     /// The document's name.
     pub document: String,
@@ -62,6 +64,13 @@ pub struct Knowledge {
     pub found: Vec<Excerpt>,
     /// One or two sentences that answer the last turn, if the documents certainly contain the answer.
     pub answer: Option<String>,
+}
+
+impl Knowledge {
+    /// Returns the passages that the reply is given.
+    pub fn given(self) -> Vec<Excerpt> {
+        self.whole.map_or(self.found, |whole| whole.to_vec())
+    }
 }
 
 /// A passage that was found.

@@ -13,6 +13,7 @@ use crate::{audio_stream::StreamEvent, live_feed::Following};
 use domain::{
     agent::Agent,
     id::AgentId,
+    knowledge::Excerpt,
     ports::{
         carrier::{CarrierCallId, CarrierError, DialError, LegReport, WayBack},
         language_model::{LanguageError, ReplyEvent},
@@ -142,6 +143,13 @@ pub enum CallMessage {
         generation: u64,
         /// Piece of the reply; `None` is its end.
         event: Option<Result<ReplyEvent, LanguageError>>,
+    },
+    /// From an own task: the model is given knowledge, in a test.
+    KnowledgeGiven {
+        /// Generation of the reply.
+        generation: u64,
+        /// Passages of the agent's documents.
+        passages: Vec<Excerpt>,
     },
     /// From an own task: the agent's tools outside the call are known.
     ToolsOffered {

@@ -34,6 +34,9 @@ impl EffectHandler {
         }
         match wanted.transfer_kind() {
             Some(_) if !carrier.transfers() => cannot("transfer calls"),
+            None if matches!(wanted, CommandKind::Text { .. }) && !self.plan.is_text => {
+                Some("the call is not a test call with `mode` `text`".to_owned())
+            }
             Some(TransferKind::SipRefer) if !carrier.abilities().refer => {
                 cannot("transfer calls with `transferType` `sip_refer`")
             }

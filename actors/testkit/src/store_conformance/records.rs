@@ -41,6 +41,11 @@ fn turn(seq: i64, text: &str) -> TurnFact {
                     output: 17,
                 }),
                 intended: Some("Bye, then.".to_owned()),
+                passages: vec![Excerpt {
+                    document: "Hours".to_owned(),
+                    heading: String::new(),
+                    text: "We close at six.".to_owned(),
+                }],
             },
             _ => TurnDetail::default(),
         },

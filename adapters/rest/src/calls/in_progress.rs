@@ -58,6 +58,9 @@ pub struct LiveCall {
     /// Person who has taken the call over from the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     operator: Option<LiveOperator>,
+    /// True if it is a test call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test: Option<bool>,
 }
 
 /// Person who has taken a call over.
@@ -88,6 +91,7 @@ fn view(call: &CallInProgress) -> LiveCall {
             by: operator.by.clone(),
             since: operator.since.to_iso8601(),
         }),
+        test: call.is_test.then_some(true),
     }
 }
 
@@ -99,13 +103,14 @@ pub struct ListParameters {
 }
 
 impl Parameters for ListParameters {
-    const NAMES: &'static [&'static str] = &["agentId", "campaignId", "cursor", "pageSize"];
+    const NAMES: &'static [&'static str] = &["agentId", "campaignId", "test", "cursor", "pageSize"];
 
     fn read(query: &mut RawQuery) -> Self {
         Self {
             filter: InProgressFilter {
                 agent: query.parsed("agentId", "an agent's id (a UUID)", |text| text.parse().ok()),
                 campaign: query.parsed("campaignId", "a campaign's id (a UUID)", |text| text.parse().ok()),
+                is_test: query.parsed("test", "`true` or `false`", |text| text.parse().ok()),
                 after: None,
             },
             paging: Paging::read(query),

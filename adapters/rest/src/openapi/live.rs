@@ -10,6 +10,7 @@ use crate::{
     conversations::{
         live::CommandTaken,
         live_tickets::{LiveTicket, TicketPurpose},
+        text::TextAnswer,
     },
 };
 
@@ -17,6 +18,14 @@ use crate::{
 #[derive(ToSchema)]
 #[schema(min_length = 1, max_length = 1_000, example = "One moment please.")]
 pub struct CommandText(pub String);
+
+/// Words of the user.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewText {
+    /// The words.
+    pub text: CommandText,
+}
 
 /// Words for the agent to say.
 #[derive(ToSchema)]
@@ -179,11 +188,35 @@ fn operating() -> Operation {
     )
 }
 
+/// Returns the operation of test calls that are held in text.
+fn texting() -> Operation {
+    let mut turn = samples::turn();
+    if let Some(turn) = turn.as_object_mut() {
+        turn.remove("voice");
+    }
+    Operation::post(
+        "/public/v1/conversations/{conversationId}/text",
+        "sendText",
+        "Say something to the agent of a test call in text",
+    )
+    .ours()
+    .note("The answer comes when the agent has said its turn, after 50 s at the latest.")
+    .body::<NewText>(json!({ "a question": { "text": "Are you open on Monday?" } }))
+    .ok::<TextAnswer>(json!({
+        "conversationId": samples::CONVERSATION,
+        "turns": [turn],
+        "toolCalls": [{ "name": "openingHours", "run": 1, "arguments": { "day": "Monday" }, "result": { "opens": "nine" } }],
+        "next": "user",
+    }))
+    .conflict("invalid_transition", "not possible now: the call is not a test call with `mode` `text`")
+}
+
 /// Returns the operations.
 pub fn operations() -> Vec<Operation> {
     let mut operations = commands();
     operations.extend(following());
     operations.push(operating());
+    operations.push(texting());
     operations
 }
 
@@ -245,6 +278,7 @@ fn list() -> Operation {
     .note("Contains the calls of all nodes, from the dial or the announcement to the end.")
     .query("agentId", "Only calls of this agent", uuid())
     .query("campaignId", "Only calls of this campaign", uuid())
+    .query("test", "Only test calls, or only others", json!({ "type": "boolean" }))
     .paged()
     .page::<LiveCall>(sample)
 }
