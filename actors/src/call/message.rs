@@ -300,6 +300,8 @@ pub struct CallSnapshot {
     pub turns: usize,
     /// Name of the operator who has the call.
     pub operator: Option<String>,
+    /// Whether it is held in text.
+    pub is_text: bool,
 }
 
 /// Reports of a call to the line pool.

@@ -23,6 +23,7 @@ impl EffectHandler {
             phase: machine.phase(),
             turns: machine.history().turns(),
             operator: machine.operator().map(str::to_owned),
+            is_text: self.plan.is_text,
         })
     }
 

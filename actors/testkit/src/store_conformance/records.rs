@@ -7,6 +7,7 @@ use serde_json::{Map, json};
 use super::{Fixture, Scene, caller_number, number, outcome};
 use domain::{
     id::{AccountId, AttemptId, CampaignId},
+    knowledge::Excerpt,
     ports::{
         language_model::Speaker,
         store::{

@@ -112,7 +112,14 @@ pub async fn write(
     let limit = Instant::now() + WITHIN;
     let Following { now, events, .. } = follow(&state, id, None).await?;
     let mut talk = Talk::new(now, events);
-    talk.until_next((&state, id), limit).await;
+    if state
+        .switchboard
+        .inspect_call(id)
+        .await
+        .is_some_and(|call| call.is_text)
+    {
+        talk.until_next((&state, id), limit).await;
+    }
     let command = CallCommand {
         by: key.name().to_owned(),
         kind: CommandKind::Text { text },

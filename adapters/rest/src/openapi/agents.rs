@@ -20,7 +20,7 @@ use crate::{
         AgentCreated, AgentDeleted,
         versions::{AgentDifferences, ShownVersion},
     },
-    calls::inbound::NewMediaSocket,
+    calls::test_call::Begun,
 };
 
 const NUMBER_IN_USE: &str = "the number +15550100010 is answered by another agent";
