@@ -7,13 +7,13 @@ import { useQuery } from '../lib/router.js';
 import { AGENTS, CAMPAIGNS } from '../components/picker.js';
 import { Badge, Since } from '../components/states.js';
 import { Table } from '../components/table.js';
-import { Found } from './call-filters.js';
+import { Choice, Found } from './call-filters.js';
 
 const READ_EVERY_MS = 10_000;
 
 export default function LiveCalls() {
-  const { agentId, campaignId } = useQuery(), isFiltered = !!(agentId || campaignId);
-  const list = useList('/calls/live', { agentId, campaignId }, (call) => call.conversationId);
+  const { agentId, campaignId, test } = useQuery(), isFiltered = !!(agentId || campaignId || test === 'true');
+  const list = useList('/calls/live', { agentId, campaignId, test: test === 'all' ? undefined : test || 'false' }, (call) => call.conversationId);
   useEvents(['call.'], () => list.refresh(), 1000);
   // No event tells of a test call.
   useEffect(() => { const timer = setInterval(() => document.hidden || list.refresh(), READ_EVERY_MS); return () => clearInterval(timer); }, [list.key]);
@@ -23,7 +23,8 @@ export default function LiveCalls() {
     else if (event.type === 'call.ended') list.drop(event.data?.data?.conversationId);
   }), [list.key]);
   const columns = [
-    { key: 'contact', label: t('calls.contact'), render: (/** @type {any} */ c) => c.contactName || c.phoneNumber || t('calls.noNumber') },
+    { key: 'contact', label: t('calls.contact'),
+      render: (/** @type {any} */ c) => c.contactName || c.phoneNumber || t(c.test ? 'liveCalls.test' : 'calls.noNumber') },
     { key: 'status', label: t('calls.filters.status'), render: status },
     { key: 'length', label: t('calls.length'), align: /** @type {const} */ ('end'),
       render: (/** @type {any} */ c) => html`<${Since} at=${c.answeredAt ?? c.startedAt} />` },
@@ -38,7 +39,9 @@ export default function LiveCalls() {
       <span class="muted" role="status">${isKnown && t(`liveCalls.${list.hasMore ? 'more' : 'count'}`, { n: list.rows.length })}</span></div>
     <div class="stack"><${Table} label=${t('liveCalls.title')} list=${list} columns=${columns}
       filters=${html`<${Found} name="agentId" value=${agentId} from=${AGENTS} any=${t('appointments.anyAgent')} bare=${true} />
-        <${Found} name="campaignId" value=${campaignId} from=${CAMPAIGNS} any=${t('appointments.anyCampaign')} bare=${true} />`}
+        <${Found} name="campaignId" value=${campaignId} from=${CAMPAIGNS} any=${t('appointments.anyCampaign')} bare=${true} />
+        <${Choice} name="test" value=${test} any=${t('liveCalls.noTests')} label=${t('liveCalls.tests')} bare=${true}
+          options=${[{ value: 'all', label: t('liveCalls.withTests') }, { value: 'true', label: t('liveCalls.onlyTests') }]} />`}
       rowKey=${(/** @type {any} */ c) => c.conversationId} href=${(/** @type {any} */ c) => `/calls/${c.conversationId}`}
       empty=${t(isFiltered ? 'calls.noMatch' : 'liveCalls.none')} /></div>`;
 }

@@ -345,6 +345,7 @@ async fn calls_in_text_are_marked_and_filtered_in_the_list_and_few() {
         .post(&format!("/public/v1/conversations/{id}/end"), json!({}))
         .await
         .expect(200);
+    scene.world.pass(1).await;
     scene.world.client.post(TESTS, body).await.expect(201);
 }
 
