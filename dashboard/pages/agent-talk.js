@@ -85,7 +85,7 @@ export function Talk({ tried, onClose }) {
   </section>`;
 }
 
-/** What the user says in text. @param {{ id: string, onOver: () => void }} props */
+/** Words of the user, in text. @param {{ id: string, onOver: () => void }} props */
 function Typing({ id, onOver }) {
   const [text, setText] = useState('');
   const [isWaiting, setWaiting] = useState(false);

@@ -89,7 +89,7 @@ function Turn({ turn, isHeard, isFound, onHear }) {
     </div></li>`;
 }
 
-/** What the model was given of the agent's documents. @param {{ passages: any[] }} props */
+/** Passages of the agent's documents that the model was given. @param {{ passages: any[] }} props */
 function Passages({ passages }) {
   return html`<details class="latency"><summary>${t('call.passages', { n: passages.length })}</summary>
     ${passages.map(({ document, heading, text }, at) => html`<p key=${at} class="passage">

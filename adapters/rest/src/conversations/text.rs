@@ -51,7 +51,7 @@ const WITHIN: Duration = Duration::from_secs(50);
 /// The same limit at a node that passes the request on.
 const PASSED_WITHIN: Duration = Duration::from_secs(55);
 
-/// What an agent did after a text.
+/// Answer to a text: all that the agent did.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TextAnswer {
@@ -62,7 +62,7 @@ pub struct TextAnswer {
     turns: Vec<Turn>,
     /// Uses of tools.
     tool_calls: Vec<ToolCall>,
-    /// Who is next.
+    /// Side that is next.
     next: Next,
 }
 
@@ -82,7 +82,7 @@ pub struct ToolCall {
     result: Option<Value>,
 }
 
-/// Who is next to speak.
+/// Side that is next to speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Next {
