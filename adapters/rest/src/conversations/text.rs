@@ -21,10 +21,7 @@ use peers::Shown;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::{
-    sync::broadcast::{
-        Receiver,
-        error::{RecvError, TryRecvError},
-    },
+    sync::broadcast::{Receiver, error::RecvError},
     time::{Instant, timeout_at},
 };
 use utoipa::ToSchema;
@@ -110,15 +107,10 @@ pub async fn write(
         return Ok(elsewhere.within(PASSED_WITHIN).into_response());
     }
     let limit = Instant::now() + WITHIN;
-    let Following { now, events, .. } = follow(&state, id, None).await?;
-    let mut talk = Talk::new(now, events);
-    if state
-        .switchboard
-        .inspect_call(id)
-        .await
-        .is_some_and(|call| call.is_text)
-    {
-        talk.until_next((&state, id), limit).await;
+    let mut talk = Talk::new(id, follow(&state, id, None).await?);
+    let call = state.switchboard.inspect_call(id).await;
+    if call.is_some_and(|call| call.is_text) {
+        talk.until_next(&state, limit).await;
     }
     let command = CallCommand {
         by: key.name().to_owned(),
@@ -133,78 +125,72 @@ pub async fn write(
             ));
         }
     }
-    talk.forget();
-    talk.until_next((&state, id), limit).await;
-    Ok(Reply::ok(talk.answer(id)).into_response())
+    talk.until_next(&state, limit).await;
+    Ok(Reply::ok(talk.answer).into_response())
 }
 
 /// A call as its events tell it.
 struct Talk {
     events: Receiver<LiveEvent>,
-    next: Next,
-    turns: Vec<Turn>,
-    tool_calls: Vec<ToolCall>,
+    answer: TextAnswer,
     /// Latencies of the turn that begins at this time.
     latency: Option<(i64, TurnLatency)>,
 }
 
 impl Talk {
-    fn new(now: LiveEvent, events: Receiver<LiveEvent>) -> Self {
+    fn new(conversation_id: AttemptId, Following { now, events, .. }: Following) -> Self {
         let mut talk = Self {
             events,
-            next: Next::Agent,
-            turns: Vec::new(),
-            tool_calls: Vec::new(),
+            answer: TextAnswer {
+                conversation_id,
+                turns: Vec::new(),
+                tool_calls: Vec::new(),
+                next: Next::Agent,
+            },
             latency: None,
         };
         talk.take(now);
         talk
     }
 
-    /// Waits until the agent has said what it has to say, or until the limit.
-    async fn until_next(&mut self, (state, id): (&RestState, AttemptId), limit: Instant) {
-        let mut is_sure = false;
-        loop {
-            let event = match self.events.try_recv() {
-                Err(TryRecvError::Empty) if self.next == Next::User && !is_sure => {
-                    // The state is told before the turns that belong to it. The call answers once all is told.
-                    state.switchboard.inspect_call(id).await;
-                    is_sure = true;
-                    continue;
+    /// Waits until the agent has said what it has to say, or until the limit. Keeps only what it did meanwhile.
+    async fn until_next(&mut self, state: &RestState, limit: Instant) {
+        self.answer.turns.clear();
+        self.answer.tool_calls.clear();
+        while self.answer.next != Next::Nobody {
+            if self.answer.next == Next::User && self.events.is_empty() {
+                // The state is told before the turns that belong to it. The call answers once all is told.
+                state.switchboard.inspect_call(self.answer.conversation_id).await;
+                if self.events.is_empty() {
+                    return;
                 }
-                Err(TryRecvError::Empty) if self.next != Next::Agent => return,
-                Err(TryRecvError::Empty) => match timeout_at(limit, self.events.recv()).await {
-                    Ok(event) => event.map_err(|error| matches!(error, RecvError::Closed)),
-                    Err(_) => return,
-                },
-                event => event.map_err(|error| matches!(error, TryRecvError::Closed)),
-            };
-            is_sure = false;
-            match event {
-                Ok(event) => self.take(event),
-                Err(true) => return self.next = Next::Nobody,
-                Err(false) => {}
+            }
+            match timeout_at(limit, self.events.recv()).await {
+                Ok(Ok(event)) => self.take(event),
+                Ok(Err(RecvError::Lagged(_))) => {}
+                Ok(Err(RecvError::Closed)) => self.answer.next = Next::Nobody,
+                Err(_) => return,
             }
         }
     }
 
     fn take(&mut self, event: LiveEvent) {
         match event {
-            LiveEvent::State { state, .. } if self.next != Next::Nobody => {
-                self.next = match state {
+            LiveEvent::State { state, .. } => {
+                self.answer.next = match state {
                     LiveState::Listening => Next::User,
                     _ => Next::Agent,
                 };
             }
-            LiveEvent::End => self.next = Next::Nobody,
+            LiveEvent::End => self.answer.next = Next::Nobody,
             LiveEvent::Turn(fact) if fact.speaker == Speaker::Agent => {
                 let mut turn = turn_of(*fact);
                 let latency = self.latency.take_if(|(start_ms, _)| *start_ms == turn.start_ms);
                 turn.latency = latency.map(|(_, latency)| latency);
-                self.turns.push(turn);
+                self.answer.turns.push(turn);
             }
             LiveEvent::Recorded(event) => self.recorded(&event),
-            LiveEvent::State { .. } | LiveEvent::Turn(_) | LiveEvent::Words { .. } | LiveEvent::Operator { .. } => {}
+            LiveEvent::Turn(_) | LiveEvent::Words { .. } | LiveEvent::Operator { .. } => {}
         }
     }
 
@@ -212,37 +198,16 @@ impl Talk {
         if let Some(latency) = latency_of(event) {
             self.latency = Some((event.at_ms, latency));
         }
-        let is_tool = |kind| {
-            matches!(
-                kind,
-                EventType::BuiltInTool | EventType::ToolBegan | EventType::ToolAnswered
-            )
-        };
-        if !EventType::parse(&event.name).is_some_and(is_tool) {
-            return;
-        }
-        let Ok(call) = serde_json::from_str::<ToolCall>(&event.detail) else {
+        let kind = EventType::parse(&event.name);
+        let (Some(EventType::BuiltInTool | EventType::ToolBegan | EventType::ToolAnswered), Ok(call)) =
+            (kind, serde_json::from_str::<ToolCall>(&event.detail))
+        else {
             return;
         };
         let begun = |begun: &&mut ToolCall| call.run.is_some() && begun.run == call.run;
-        match self.tool_calls.iter_mut().find(begun) {
+        match self.answer.tool_calls.iter_mut().find(begun) {
             Some(begun) => begun.result = call.result,
-            None => self.tool_calls.push(call),
-        }
-    }
-
-    /// Drops what happened so far.
-    fn forget(&mut self) {
-        self.turns.clear();
-        self.tool_calls.clear();
-    }
-
-    fn answer(self, conversation_id: AttemptId) -> TextAnswer {
-        TextAnswer {
-            conversation_id,
-            turns: self.turns,
-            tool_calls: self.tool_calls,
-            next: self.next,
+            None => self.answer.tool_calls.push(call),
         }
     }
 }
