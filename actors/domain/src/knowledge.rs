@@ -13,13 +13,13 @@ mod words;
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 pub use self::{
     fusion::fused,
     passage::{MOST_CHARACTERS as PASSAGE_CHARACTERS, Passage, passages},
     question::{Question, WORDS_CHARACTERS as QUESTION_CHARACTERS},
 };
+pub use crate::excerpt::Excerpt;
+
 use self::{index::Index, language::Language, words::Words};
 
 /// Total length up to which documents are given to a reply as a whole, in characters: about 2,000 tokens (4
@@ -41,17 +41,6 @@ pub struct Document {
     /// Name for people.
     pub name: String,
     /// Whole text.
-    pub text: String,
-}
-
-/// A piece of a document as given to a reply.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-pub struct Excerpt {
-    /// The document's name.
-    pub document: String,
-    /// Heading above it; empty if there is none.
-    pub heading: String,
-    /// Text of the excerpt.
     pub text: String,
 }
 
