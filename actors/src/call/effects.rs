@@ -17,7 +17,7 @@ mod recording;
 mod replying;
 mod streams;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use ractor::ActorRef;
 use tokio::{
