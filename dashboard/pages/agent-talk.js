@@ -60,6 +60,7 @@ export function Talk({ tried, onClose }) {
     setCall(null);
     setEnded('');
     setRefusal('');
+    sound.stop();
     if (given.mode === 'text') {
       try { setTyped((await beginCall('text', given)).conversationId); } catch (error) { setRefusal(problemText(error)); }
       return;
