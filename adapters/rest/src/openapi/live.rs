@@ -190,10 +190,15 @@ fn operating() -> Operation {
 
 /// Returns the operation of test calls that are held in text.
 fn texting() -> Operation {
-    let mut turn = samples::turn();
-    if let Some(turn) = turn.as_object_mut() {
-        turn.remove("voice");
-    }
+    let turn = json!({
+        "number": 2, "speaker": "agent", "words": "Yes, from nine.", "startMs": 9_300, "endMs": 9_900, "interrupted": false,
+        "damaged": false, "model": "openai/gpt-4.1-mini",
+        "latency": {
+            "endOfSpeechMs": 8_540, "turnEndMs": 0, "askedMs": 0, "firstTokenMs": 420, "playoutMs": 760,
+            "speculated": false, "filled": false,
+        },
+        "passages": [{ "document": "Hours", "heading": "", "text": "We open at nine." }],
+    });
     Operation::post(
         "/public/v1/conversations/{conversationId}/text",
         "sendText",
