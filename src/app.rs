@@ -293,6 +293,7 @@ fn router(
         sign_in_limit: Arc::default(),
         carrier_is_simulated,
         talking: parts.talking.clone(),
+        texting: parts.texting.clone(),
         dialing: parts.dialing.clone(),
         limits: Arc::new(move |agent| limits::texts(agent, &provider_config)),
         catalog: parts.providers.catalog.clone(),

@@ -16,3 +16,4 @@ pub mod node;
 pub mod single_calls;
 pub mod supervision;
 pub mod switchboard;
+mod text_stream;

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use domain::{
     analysis::Mood,
     history::{HistoryItem, Speaker},
-    ports::store::{SentimentLabel, TurnFact},
+    ports::store::{EventFact, SentimentLabel, TurnFact},
     time::Timestamp,
 };
 
@@ -75,6 +75,8 @@ pub enum LiveEvent {
     },
     /// A turn is over.
     Turn(Box<TurnFact>),
+    /// Something else was recorded. Told of calls that are held in text.
+    Recorded(EventFact),
     /// The call is over. If the channel closes without this event, another node may have the call.
     End,
 }

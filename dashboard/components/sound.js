@@ -8,7 +8,7 @@ import { errorText } from './states.js';
 const QUIET = -50, SHOWN_EVERY_MS = 150;
 
 /** @param {any} error */
-function problemText(error) {
+export function problemText(error) {
   if (error instanceof ApiError) return error.fields.map(({ path, message }) => `${path}: ${message}`).join('\n') || errorText(error);
   if (error instanceof LineError) return t('sound.failed', { reason: error.message });
   if (error instanceof SyntaxError) return t('agent.notJson');

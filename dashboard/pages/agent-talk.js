@@ -1,16 +1,16 @@
-// Talks with an agent through the microphone, as it is saved or as it is in the form.
+// Talks with an agent through the microphone or by typing, as it is saved or as it is in the form.
 import { html, useEffect, useRef, useState } from '../lib/ui.js';
 import { post } from '../lib/api.js';
 import { useCallFeed } from '../lib/call-feed.js';
 import { useCallRecord } from '../lib/call-record.js';
 import { t } from '../lib/i18n.js';
 import { Form } from '../components/form.js';
-import { Sound, useLine } from '../components/sound.js';
+import { Sound, problemText, useLine } from '../components/sound.js';
 import { Present, State } from './call-now.js';
 import { Transcript } from './call-transcript.js';
 import { placeholdersOf } from './placeholders.js';
 
-const RECORDED_AFTER_MS = 1500;
+const RECORDED_AFTER_MS = 1500, TURN_RECORDED_AFTER_MS = 500, TEXT_LENGTH = 1000;
 
 /** None where the form cannot be read; that is said when the talk begins. @param {() => { agent: any }} tried */
 function placeholders(tried) {
@@ -19,38 +19,59 @@ function placeholders(tried) {
 
 /** @param {{ tried: () => { agent: any, isSaved: boolean }, onClose: () => void }} props `tried`: the agent as it is at this moment. */
 export function Talk({ tried, onClose }) {
-  const sound = useLine(), { line, problem } = sound, isOn = sound.kind !== '';
+  const sound = useLine(), { line } = sound;
+  // The call that is held in text.
+  const [typed, setTyped] = useState('');
+  const [refusal, setRefusal] = useState('');
+  const isOn = sound.kind !== '' || typed !== '', problem = sound.problem || refusal;
   const [values, setValues] = useState(/** @type {Record<string, any>} */ ({}));
   const [call, setCall] = useState(/** @type {import('../lib/api.js').Answer | null} */ (null));
   const [ended, setEnded] = useState('');
   const heading = useRef(/** @type {HTMLElement | null} */ (null)), hangUp = useRef(/** @type {HTMLElement | null} */ (null));
-  // The focus follows from the form to the button that ends the call, and back to the heading.
-  useEffect(() => (isOn ? hangUp : heading).current?.focus(), [isOn]);
+  // The focus follows from the form to the button that ends the call or to the words, and back to the heading.
+  useEffect(() => { if (!typed) (isOn ? hangUp : heading).current?.focus(); }, [isOn]);
+  // It ends with the component. Perhaps it is over already.
+  useEffect(() => (typed ? () => { post(`/conversations/${typed}/end`).catch(() => {}); } : undefined), [typed]);
   const wanted = placeholders(tried);
   /** @type {import('../components/form.js').Field[]} */
   const fields = [
     ...wanted.map((name) => ({ name: `dynamicVariables.${name}`, label: name })),
+    { name: 'mode', label: t('talk.mode'), type: 'select', required: true, default: 'voice', help: t('talk.modeHelp'),
+      options: ['voice', 'text'].map((value) => ({ value, label: t(`talk.modes.${value}`) })) },
     { name: 'actions', label: t('talk.actions'), type: 'checkbox', help: t('talk.actionsHelp') },
   ];
+  /** @param {string} mode @param {Record<string, any>} given */
+  async function beginCall(mode, given) {
+    const { agent, isSaved } = tried(), { agentId, metadata: _, phoneNumbers: __, ...document } = agent;
+    const filled = wanted.map((name) => [name, given[`dynamicVariables.${name}`]]).filter(([, value]) => value);
+    const about = { mode, actions: !!given.actions, dynamicVariables: Object.fromEntries(filled) };
+    const answer = await post('/agents/test-call', { ...about, ...(isSaved ? { agentId } : { agent: document }) });
+    setCall(answer);
+    return answer.data;
+  }
+  function stop() {
+    sound.stop();
+    setTyped('');
+    setEnded(t('talk.over'));
+  }
   /** @param {Record<string, any>} given */
   async function begin(given) {
     setValues(given);
     setCall(null);
     setEnded('');
+    setRefusal('');
+    sound.stop();
+    if (given.mode === 'text') {
+      try { setTyped((await beginCall('text', given)).conversationId); } catch (error) { setRefusal(problemText(error)); }
+      return;
+    }
     await sound.open('talk', {
       start: { event: 'start', format: 'pcm_16000', buffers: true }, farewell: { event: 'stop' }, withMicrophone: true,
-      async url() {
-        const { agent, isSaved } = tried(), { agentId, metadata: _, phoneNumbers: __, ...document } = agent;
-        const filled = wanted.map((name) => [name, given[`dynamicVariables.${name}`]]).filter(([, value]) => value);
-        const about = { mode: 'voice', actions: !!given.actions, dynamicVariables: Object.fromEntries(filled) };
-        const answer = await post('/agents/test-call', { ...about, ...(isSaved ? { agentId } : { agent: document }) });
-        setCall(answer);
-        return answer.data.mediaUrl;
-      },
+      url: async () => (await beginCall('voice', given)).mediaUrl,
       onEnd: (code, reason) => setEnded(code === 1000 ? t('talk.over') : t('sound.failed', { reason })),
     });
   }
-  const said = ended || (!isOn ? '' : line ? t('talk.on') : t('callNow.opening'));
+  const said = ended || (!isOn ? '' : typed ? t('talk.onText') : line ? t('talk.on') : t('callNow.opening'));
   return html`<section class="card talk" aria-labelledby="talk">
     <div class="head"><h2 id="talk" tabindex="-1" ref=${heading}>${t('talk.title')}</h2>
       <button class="plain" onClick=${onClose}>${t('common.close')}</button></div>
@@ -58,19 +79,51 @@ export function Talk({ tried, onClose }) {
     <p role="status" class=${said ? 'who' : 'hidden'}>${said}</p>
     ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
     ${call?.warning && html`<p class="alert warn">${call.warning}</p>`}
-    ${isOn ? html`${line && html`<${Sound} line=${line} />`}
-      <div class="actions"><button class="danger" ref=${hangUp} onClick=${() => { sound.stop(); setEnded(t('talk.over')); }}>${t('talk.hangUp')}</button></div>`
+    ${isOn ? html`${line && html`<${Sound} line=${line} />`}${typed && html`<${Typing} id=${typed} onOver=${stop} />`}
+      <div class="actions"><button class="danger" ref=${hangUp} onClick=${stop}>${t('talk.hangUp')}</button></div>`
     : html`<${Form} fields=${fields} values=${values} submit=${t(call ? 'talk.again' : 'talk.begin')} onSubmit=${begin} />`}
     ${call && html`<${Talked} key=${call.data.conversationId} id=${call.data.conversationId} isOn=${isOn} />`}
   </section>`;
 }
 
-/** What was said, with latencies and tools. @param {{ id: string, isOn: boolean }} props */
+/** Words of the user, in text. @param {{ id: string, onOver: () => void }} props */
+function Typing({ id, onOver }) {
+  const [text, setText] = useState('');
+  const [isWaiting, setWaiting] = useState(false);
+  const [problem, setProblem] = useState('');
+  const field = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => field.current?.focus(), []);
+  /** @param {Event} event */
+  async function send(event) {
+    event.preventDefault();
+    if (isWaiting || !text.trim()) return;
+    setWaiting(true);
+    setProblem('');
+    setText('');
+    try {
+      const { data } = await post(`/conversations/${id}/text`, { text });
+      if (data.next === 'nobody') onOver();
+    } catch (error) {
+      setText(text);
+      setProblem(problemText(error));
+    }
+    setWaiting(false);
+  }
+  return html`<form onSubmit=${send}>
+    <div class="field"><label for="talk-words">${t('talk.words')}</label>
+      <input id="talk-words" ref=${field} type="text" autocomplete="off" maxlength=${TEXT_LENGTH} value=${text}
+        onInput=${(/** @type {any} */ event) => setText(event.target.value)} /></div>
+    <p role="status" class="help">${isWaiting && t('talk.answering')}</p>
+    ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
+    <div class="actions"><button class="primary" aria-disabled=${isWaiting}>${t('talk.send')}</button></div></form>`;
+}
+
+/** What was said, with latencies, tools and passages. @param {{ id: string, isOn: boolean }} props */
 function Talked({ id, isOn }) {
   const { turns, events, readOn, refresh } = useCallRecord(id);
   // No event of the account tells of a test call.
-  useEffect(() => { if (!isOn) { const timer = setTimeout(refresh, RECORDED_AFTER_MS); return () => clearTimeout(timer); } }, [isOn]);
-  return html`${isOn && html`<${Following} id=${id} onTurn=${readOn} />`}
+  useEffect(() => { const timer = setTimeout(isOn ? readOn : refresh, RECORDED_AFTER_MS); return () => clearTimeout(timer); }, [isOn]);
+  return html`${isOn && html`<${Following} id=${id} onTurn=${() => setTimeout(readOn, TURN_RECORDED_AFTER_MS)} />`}
     ${turns && html`<${Transcript} turns=${turns} events=${events} heard=${null} found=${null} isLive=${isOn} onHear=${null} />`}
     <p><a href=${`/calls/${id}`}>${t('talk.seeCall')}</a></p>`;
 }

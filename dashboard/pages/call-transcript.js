@@ -85,7 +85,15 @@ function Turn({ turn, isHeard, isFound, onHear }) {
         ${!words && !rest && html`<span class="muted">${t('call.noWords')}</span>`}</p>
       ${(turn.interrupted || turn.damaged) && html`<p class="help">${turn.interrupted && t('call.interrupted')} ${turn.damaged && t('call.damaged')}</p>`}
       ${latency && html`<${Latency} latency=${latency} turn=${turn} />`}
+      ${turn.passages && html`<${Passages} passages=${turn.passages} />`}
     </div></li>`;
+}
+
+/** Passages of the agent's documents that the model was given. @param {{ passages: any[] }} props */
+function Passages({ passages }) {
+  return html`<details class="latency"><summary>${t('call.passages', { n: passages.length })}</summary>
+    ${passages.map(({ document, heading, text }, at) => html`<p key=${at} class="passage">
+      <b>${[document, heading].filter(Boolean).join(' – ')}</b> ${text}</p>`)}</details>`;
 }
 
 /** @param {{ latency: any, turn: any }} props */

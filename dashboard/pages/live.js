@@ -7,16 +7,17 @@ import { useQuery } from '../lib/router.js';
 import { AGENTS, CAMPAIGNS } from '../components/picker.js';
 import { Badge, Since } from '../components/states.js';
 import { Table } from '../components/table.js';
-import { Found } from './call-filters.js';
+import { Choice, Found } from './call-filters.js';
 import { State } from './call-now.js';
 
 const READ_EVERY_MS = 2_000, WORDS_LENGTH = 60;
 
 export default function LiveCalls() {
-  const { agentId, campaignId } = useQuery(), isFiltered = !!(agentId || campaignId);
+  const { agentId, campaignId, test } = useQuery(), isFiltered = !!(agentId || campaignId || test === 'true');
   // The words of a call are only for those who may follow it.
   const [mayFollow, setMayFollow] = useState(true);
-  const list = useList('/calls/live', { agentId, campaignId, present: mayFollow || undefined }, (call) => call.conversationId);
+  const list = useList('/calls/live', { agentId, campaignId, test: test === 'all' ? undefined : test || 'false', present: mayFollow || undefined },
+    (call) => call.conversationId);
   useEffect(() => { if (list.error?.status === 403) setMayFollow(false); }, [list.error]);
   useEvents(['call.'], () => list.refresh(), 1000);
   // No event tells of words, or of a test call.
@@ -27,7 +28,8 @@ export default function LiveCalls() {
     else if (event.type === 'call.ended') list.drop(event.data?.data?.conversationId);
   }), [list.key]);
   const columns = [
-    { key: 'contact', label: t('calls.contact'), render: (/** @type {any} */ c) => c.contactName || c.phoneNumber || t('calls.noNumber') },
+    { key: 'contact', label: t('calls.contact'),
+      render: (/** @type {any} */ c) => c.contactName || c.phoneNumber || t(c.test ? 'liveCalls.test' : 'calls.noNumber') },
     { key: 'status', label: t('calls.filters.status'), render: status },
     { key: 'words', label: t('liveCalls.words'), wide: true, render: (/** @type {any} */ c) => words(c.present?.words) },
     { key: 'mood', label: t('liveCalls.mood'), render: (/** @type {any} */ c) => (c.present ? html`<${Badge} status=${c.present.mood} />` : '–') },
@@ -45,7 +47,9 @@ export default function LiveCalls() {
       <span class="muted" role="status">${isKnown && t(`liveCalls.${list.hasMore ? 'more' : 'count'}`, { n: list.rows.length })}</span></div>
     <div class="stack"><${Table} label=${t('liveCalls.title')} list=${list} columns=${columns}
       filters=${html`<${Found} name="agentId" value=${agentId} from=${AGENTS} any=${t('appointments.anyAgent')} bare=${true} />
-        <${Found} name="campaignId" value=${campaignId} from=${CAMPAIGNS} any=${t('appointments.anyCampaign')} bare=${true} />`}
+        <${Found} name="campaignId" value=${campaignId} from=${CAMPAIGNS} any=${t('appointments.anyCampaign')} bare=${true} />
+        <${Choice} name="test" value=${test} any=${t('liveCalls.noTests')} label=${t('liveCalls.tests')} bare=${true}
+          options=${[{ value: 'all', label: t('liveCalls.withTests') }, { value: 'true', label: t('liveCalls.onlyTests') }]} />`}
       rowKey=${(/** @type {any} */ c) => c.conversationId} href=${(/** @type {any} */ c) => `/calls/${c.conversationId}`}
       empty=${t(isFiltered ? 'calls.noMatch' : 'liveCalls.none')} /></div>`;
 }

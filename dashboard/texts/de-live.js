@@ -4,6 +4,7 @@ export default {
   liveCalls: {
     title: 'Live', none: 'Kein Anruf läuft. Anrufe erscheinen hier, sobald gewählt wird oder jemand anruft.',
     count: { one: '{n} Anruf', other: '{n} Anrufe' }, more: 'Mehr als {n} Anrufe', words: 'Letzte Worte', mood: 'Stimmung',
+    tests: 'Testanrufe', noTests: 'Ohne Testanrufe', withTests: 'Mit Testanrufen', onlyTests: 'Nur Testanrufe', test: 'Testanruf',
   },
   callNow: {
     title: 'In diesem Moment', waiting: 'Warten auf den Anruf …', noWords: 'Niemand spricht.',
@@ -28,6 +29,9 @@ export default {
   },
   talk: {
     title: 'Mit ihm sprechen', help: 'Sie sprechen mit dem Agenten, wie er im Formular steht, gespeichert oder nicht. Unterbrechen Sie ihn, wann Sie wollen.',
+    mode: 'Wie Sie sprechen', modes: { voice: 'Mit dem Mikrofon', text: 'Tippend' },
+    modeHelp: 'Tippen braucht kein Mikrofon, und der Agent keine Sprachdienste. So ein Anruf endet nach zehn Minuten ohne Text.',
+    onText: 'Der Anruf hat begonnen. Tippen Sie, was Sie sagen.', words: 'Ihre Worte', send: 'Senden', answering: 'Der Agent antwortet …',
     actions: 'Werkzeuge und Kalender wirklich benutzen', actionsHelp: 'Sonst antworten sie, als hätte es geklappt, und außen geschieht nichts.',
     begin: 'Gespräch beginnen', again: 'Noch einmal sprechen', hangUp: 'Auflegen', on: 'Der Anruf hat begonnen. Sprechen Sie.', over: 'Der Anruf ist vorbei.',
     seeCall: 'Die Seite dieses Anrufs',

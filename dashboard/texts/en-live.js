@@ -3,6 +3,7 @@ export default {
   liveCalls: {
     title: 'Live', none: 'No call is in progress. Calls appear here as soon as they are dialed or come in.',
     count: { one: '{n} call', other: '{n} calls' }, more: 'More than {n} calls', words: 'Last words', mood: 'Mood',
+    tests: 'Test calls', noTests: 'Without test calls', withTests: 'With test calls', onlyTests: 'Only test calls', test: 'Test call',
   },
   callNow: {
     title: 'At this moment', waiting: 'Waiting for the call …', noWords: 'Nobody is speaking.',
@@ -27,6 +28,9 @@ export default {
   },
   talk: {
     title: 'Talk to it', help: 'You talk with the agent as it is in the form, saved or not. Interrupt it whenever you like.',
+    mode: 'How you talk', modes: { voice: 'By microphone', text: 'By typing' },
+    modeHelp: 'Typing needs no microphone, and the agent no speech providers. Such a call ends after ten minutes without a text.',
+    onText: 'The call has begun. Type what you say.', words: 'Your words', send: 'Send', answering: 'The agent is answering …',
     actions: 'Really use tools and calendars', actionsHelp: 'Otherwise they answer as if they had worked, and nothing outside is touched.',
     begin: 'Begin to talk', again: 'Talk again', hangUp: 'Hang up', on: 'The call has begun. Speak.', over: 'The call is over.',
     seeCall: 'The page of this call',

@@ -43,6 +43,8 @@ pub(super) struct Parts {
     pub(super) knowledge: Arc<dyn KnowledgeBase>,
     /// Check that an agent can talk.
     pub(super) talking: Readiness,
+    /// Check that it can answer in text.
+    pub(super) texting: Readiness,
     /// Check that its outbound calls can be held and go out.
     pub(super) dialing: Readiness,
     pub(super) node: Arc<NodeHandle>,
@@ -67,7 +69,8 @@ impl Parts {
         let calendars = Arc::new(Calendars::new(store.clone(), clock.clone(), calendar, mail)?);
         let http_tools = http_tools(config, &store, &clock)?;
         let knowledge: Arc<dyn KnowledgeBase> = Arc::new(knowledge(config, store.clone())?);
-        let talking = talking((providers.clone(), mail, calendars.clone()));
+        let texting = texting((providers.clone(), mail, calendars.clone()));
+        let talking = talking(texting.clone(), providers.clone());
         let dialing = dialing(talking.clone(), carriers.clone());
         let ports = Ports {
             store: store.clone(),
@@ -96,6 +99,7 @@ impl Parts {
             node,
             peers,
             talking,
+            texting,
             dialing,
             gate: Gate::default(),
         })
@@ -126,9 +130,16 @@ impl Parts {
     }
 }
 
-fn talking((providers, mail, calendars): (Arc<Configured>, bool, Arc<Calendars>)) -> Readiness {
+fn talking(texting: Readiness, providers: Arc<Configured>) -> Readiness {
     Arc::new(move |agent| {
         providers.ready_for(agent)?;
+        texting(agent)
+    })
+}
+
+fn texting((providers, mail, calendars): (Arc<Configured>, bool, Arc<Calendars>)) -> Readiness {
+    Arc::new(move |agent| {
+        providers.ready_in_text(agent)?;
         deliveries::mail_ready_for(mail, agent)?;
         calendars.ready_for(agent)
     })

@@ -207,4 +207,39 @@ export const live = {
     await button(page, "Hang up").click();
     await close(page);
   },
+
+  async "type with an agent without a microphone, and find the call among the test calls only"(browser) {
+    const { agentId } = await patient();
+    const page = await signedIn(browser);
+    await refuse(page);
+    await page.goto(`${service}/agents/${agentId}`);
+    await byKeys(page, "Talk to it", { key: "Enter" });
+    await byKeys(page, "guest", { text: "Sam" });
+    await page.getByLabel("How you talk").selectOption("text");
+    const [request] = await Promise.all([page.waitForRequest(/\/agents\/test-call$/), byKeys(page, "Begin to talk", { key: "Enter" })]);
+    assert.equal(request.postDataJSON().mode, "text");
+    await waitFor(page, "The call has begun");
+    await page.locator(".turn.agent").getByText("Hello Sam").waitFor();
+    await until(() => page.evaluate(() => document.activeElement?.id === "talk-words"), "the focus is on the words");
+    await page.keyboard.type("On <i>Tuesday</i>, please.");
+    await page.keyboard.press("Enter");
+    await page.locator(".turn.user").getByText("On <i>Tuesday</i>, please.").waitFor();
+    await until(async () => (await page.locator(".turn.agent").count()) >= 2, "the answer");
+    assert.equal(await page.getByLabel("Your words").inputValue(), "");
+    await checkAccess(page, "typing with an agent");
+    await fits(page, "typing with an agent");
+    const link = await page.getByRole("link", { name: "The page of this call" }).getAttribute("href"), shown = `a[href="${link}"]`;
+    const list = await signedIn(browser, "/live?test=true");
+    await list.locator(shown).filter({ hasText: "Test call" }).waitFor();
+    await list.getByLabel("Test calls").selectOption("");
+    await list.locator(shown).waitFor({ state: "detached" });
+    assert.equal(new URL(list.url()).searchParams.has("test"), false);
+    await close(list);
+    await page.bringToFront();
+    await button(page, "Hang up").click();
+    await waitFor(page, "The call is over");
+    const id = link.split("/").at(-1);
+    await until(async () => (await ask("GET", `/conversations/${id}`)).status === "completed", "the end of the call");
+    await close(page);
+  },
 };

@@ -17,7 +17,7 @@ use crate::{
 use chrono_tz::Tz;
 use serde_json::{Map, Value, json};
 
-pub use record::{CallEvent, EventType, Turn, TurnLatency, event, latencies, turn_of, turns};
+pub use record::{CallEvent, EventType, Turn, TurnLatency, event, latencies, latency_of, turn_of, turns};
 pub use view::*;
 
 /// Returns the list item of a conversation.

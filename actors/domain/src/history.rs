@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::excerpt::Excerpt;
+
 /// Speaker of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -82,6 +84,9 @@ pub struct TurnDetail {
     /// Text that was being said when the user interrupted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intended: Option<String>,
+    /// Passages of the agent's documents that the model was given for the words. Known in tests only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passages: Vec<Excerpt>,
 }
 
 /// Tokens of language models.

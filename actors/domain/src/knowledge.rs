@@ -18,6 +18,8 @@ pub use self::{
     passage::{MOST_CHARACTERS as PASSAGE_CHARACTERS, Passage, passages},
     question::{Question, WORDS_CHARACTERS as QUESTION_CHARACTERS},
 };
+pub use crate::excerpt::Excerpt;
+
 use self::{index::Index, language::Language, words::Words};
 
 /// Total length up to which documents are given to a reply as a whole, in characters: about 2,000 tokens (4
@@ -42,17 +44,6 @@ pub struct Document {
     pub text: String,
 }
 
-/// A piece of a document as given to a reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Excerpt {
-    /// The document's name.
-    pub document: String,
-    /// Heading above it; empty if there is none.
-    pub heading: String,
-    /// Text of the excerpt.
-    pub text: String,
-}
-
 /// Knowledge that a reply may use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Knowledge {
@@ -62,6 +53,13 @@ pub struct Knowledge {
     pub found: Vec<Excerpt>,
     /// One or two sentences that answer the last turn, if the documents certainly contain the answer.
     pub answer: Option<String>,
+}
+
+impl Knowledge {
+    /// Returns the passages that the reply is given.
+    pub fn given(self) -> Vec<Excerpt> {
+        self.whole.map_or(self.found, |whole| whole.to_vec())
+    }
 }
 
 /// A passage that was found.

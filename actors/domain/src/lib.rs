@@ -16,6 +16,7 @@ pub mod conversation;
 pub mod deliveries;
 pub mod dial_token;
 pub mod email;
+mod excerpt;
 pub mod history;
 pub mod id;
 pub mod interviewer;

@@ -39,6 +39,8 @@ pub struct CallPlan {
     pub inbound: Option<InboundLeg>,
     /// Effect of the agent's actions if the call is a test.
     pub test: Option<TestActions>,
+    /// Whether the conversation is held in text, without audio.
+    pub is_text: bool,
     /// The state of a live call that another process held. `None` for other calls.
     pub inherited: Option<Arc<Inheritance>>,
 }

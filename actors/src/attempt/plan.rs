@@ -99,6 +99,7 @@ fn planned(
         ring_timeout: context.ring_timeout,
         inbound: None,
         test: None,
+        is_text: false,
         inherited: None,
     }
 }

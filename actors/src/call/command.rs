@@ -47,6 +47,11 @@ pub enum CommandKind {
         #[serde(default, rename = "for")]
         holds_for: NoteScope,
     },
+    /// The user says these words, in a call that is held in text.
+    Text {
+        /// The words.
+        text: String,
+    },
 }
 
 impl CommandKind {
@@ -54,7 +59,7 @@ impl CommandKind {
     pub(super) fn transfer_kind(&self) -> Option<TransferKind> {
         match self {
             Self::Transfer { transfer, .. } => UsableTransfer::of(transfer).map(|usable| usable.kind),
-            Self::Say { .. } | Self::Digits { .. } | Self::Instructions { .. } => None,
+            Self::Say { .. } | Self::Digits { .. } | Self::Instructions { .. } | Self::Text { .. } => None,
         }
     }
 }

@@ -15,10 +15,11 @@ mod placeholders;
 mod planned;
 mod recording;
 mod replying;
+mod streams;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use ractor::{Actor, ActorId, ActorRef};
+use ractor::ActorRef;
 use tokio::{
     sync::oneshot,
     task::{AbortHandle, JoinHandle, JoinSet},
@@ -45,14 +46,11 @@ use super::{
     timers::Timers,
     writer::{self, Write, Writer, Writes},
 };
-use crate::{
-    attempt::CallPlan,
-    audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
-    supervision::Reports,
-};
+use crate::{attempt::CallPlan, audio_stream::StreamMessage, supervision::Reports};
 use domain::{
     agent::Agent,
     dial_token::{DialToken, Purpose},
+    knowledge::Excerpt,
     phone_number::{PhoneNumber, with_numbers_masked},
     ports::{
         carrier::{CallProgress, CarrierCallId, DialError, LegReport},
@@ -63,9 +61,6 @@ use domain::{
     retry::CallBackWish,
     time::Timestamp,
 };
-
-/// Time that a replaced audio stream has to write its recording.
-const STOPS_WITHIN: Duration = Duration::from_secs(1);
 
 /// A running call.
 pub(super) struct EffectHandler {
@@ -116,6 +111,8 @@ pub(super) struct EffectHandler {
     /// Another agent that was looked up.
     found: Option<Found>,
     knowledge: CallKnowledge,
+    /// In a test, the passages that the model was given last and has not used yet.
+    passages: Vec<Excerpt>,
     followers: Followers,
     reply_generation: u64,
     reply_task: Option<AbortHandle>,
@@ -188,6 +185,7 @@ impl EffectHandler {
             began_with,
             found: None,
             knowledge,
+            passages: Vec::new(),
             followers: Followers::none(with.ports.clock.now()),
             reply_generation: 0,
             reply_task: None,
@@ -205,6 +203,10 @@ impl EffectHandler {
             handler.speak(&code);
         }
         handler.perform(effects).await;
+        if handler.plan.is_text {
+            // No carrier opens a socket.
+            let _ = handler.me.cast(CallMessage::Happened(Event::MediaOpened));
+        }
         handler
     }
 
@@ -268,6 +270,7 @@ impl EffectHandler {
                     self.apply(Event::Reply(event)).await;
                 }
             }
+            CallMessage::KnowledgeGiven { generation, passages } => self.knowledge_given(generation, passages),
             CallMessage::ToolsOffered { generation, offers } => {
                 if let Some(names) = self.offered(generation, &offers) {
                     self.apply(Event::ToolsOffered(names)).await;
@@ -435,47 +438,6 @@ impl EffectHandler {
     fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         while self.tasks.try_join_next().is_some() {}
         self.tasks.spawn(task)
-    }
-
-    async fn open_stream(&mut self) {
-        let Some(leg) = self.offered.take() else { return };
-        self.stream_presses = leg.abilities.digits;
-        self.operators.line_rate = leg.format.sample_rate;
-        if let Some(probe) = &self.probe {
-            self.stream = Some(probe.clone());
-            return;
-        }
-        if let Some(replaced) = self.stream.take() {
-            // Its recording must be written before the next one begins.
-            let _ = replaced.stop_and_wait(None, Some(STOPS_WITHIN)).await;
-        }
-        self.streams += 1;
-        let plan = &self.plan;
-        let likely = self.machine.as_ref().map(State::likely_said).unwrap_or_default();
-        let number = self.streams;
-        let arguments = StreamArguments {
-            leg,
-            attempt: plan.attempt.claim.attempt,
-            agent: plan.agent.clone(),
-            ports: self.with.ports.clone(),
-            call: Reports::to(&self.me, move |event| CallMessage::Stream { number, event }),
-            settings: self.with.stream,
-            meter: self.meter.clone(),
-            likely,
-            feed: self.followers.feed.clone(),
-        };
-        match Actor::spawn_linked(None, AudioStreamActor, arguments, self.me.get_cell()).await {
-            Ok((stream, _)) => self.stream = Some(stream),
-            Err(error) => {
-                let crash = Some(error.to_string());
-                self.stream = None;
-                let _ = self.me.cast(CallMessage::StreamGone { stream: None, crash });
-            }
-        }
-    }
-
-    fn is_present(&self, stream: ActorId) -> bool {
-        self.stream.as_ref().is_some_and(|present| present.get_id() == stream)
     }
 
     fn tell_stream(&self, message: StreamMessage) {

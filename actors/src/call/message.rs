@@ -16,6 +16,7 @@ use crate::{
 use domain::{
     agent::Agent,
     id::AgentId,
+    knowledge::Excerpt,
     ports::{
         carrier::{CarrierCallId, CarrierError, DialError, LegReport, WayBack},
         language_model::{LanguageError, ReplyEvent},
@@ -145,6 +146,13 @@ pub enum CallMessage {
         generation: u64,
         /// Piece of the reply; `None` is its end.
         event: Option<Result<ReplyEvent, LanguageError>>,
+    },
+    /// From an own task: the model is given knowledge, in a test.
+    KnowledgeGiven {
+        /// Generation of the reply.
+        generation: u64,
+        /// Passages of the agent's documents.
+        passages: Vec<Excerpt>,
     },
     /// From an own task: the agent's tools outside the call are known.
     ToolsOffered {
@@ -297,6 +305,8 @@ pub struct CallSnapshot {
     pub turns: usize,
     /// Name of the operator who has the call.
     pub operator: Option<String>,
+    /// Whether it is held in text.
+    pub is_text: bool,
 }
 
 /// Reports of a call to the line pool.

@@ -355,15 +355,19 @@ pub(super) async fn run_tool(runner: Arc<dyn ToolRunner>, run: ToolRun, me: Acto
 }
 
 /// Searches the agent's knowledge for the last words, looks up its tools, then streams a reply as messages of
-/// `generation`.
+/// `generation`. In a test it also tells what was found.
 pub(super) async fn reply(
     (model, knowledge): (Arc<dyn LanguageModel>, CallKnowledge),
     (mut request, offers): (ReplyRequest, Offers),
-    generation: u64,
+    (generation, is_test): (u64, bool),
     me: ActorRef<CallMessage>,
 ) {
     let offers = filled(offers, request.variables.clone());
     (request.tools, request.knowledge) = tokio::join!(offers, knowledge.find(&request.history));
+    if is_test {
+        let passages = request.knowledge.clone().given();
+        let _ = me.cast(CallMessage::KnowledgeGiven { generation, passages });
+    }
     let stream = AssertUnwindSafe(stream_reply(&model, request, generation, &me));
     if stream.catch_unwind().await.is_err() {
         let error = LanguageError::Protocol("the language model's client crashed".into());

@@ -46,7 +46,10 @@ pub struct Buffer {
 /// Estimates the size of a fact in bytes, text and row.
 fn size(fact: &Fact) -> usize {
     64 + match fact {
-        Fact::Turn(turn) => turn.text.len() + turn.detail.intended.as_ref().map_or(0, String::len),
+        Fact::Turn(turn) => {
+            let passages = turn.detail.passages.iter().map(|passage| passage.text.len());
+            turn.text.len() + turn.detail.intended.as_ref().map_or(0, String::len) + passages.sum::<usize>()
+        }
         Fact::Event(event) => event.name.len() + event.detail.len(),
     }
 }

@@ -278,6 +278,7 @@ async fn receive(
         .map_err(|e| not_taken(&e))?;
     let agent = Arc::new(able(&ports, &row, &call, wanted.as_ref())?);
     take_line(&lines, (&call, attempt), wanted.is_some().then_some(row.account)).await?;
+    let is_text = wanted.as_ref().is_some_and(WantedAgent::is_text);
     let (ticket, variables, test) = match wanted {
         Some(wanted) => (wanted.ticket, wanted.variables, wanted.test),
         None => Default::default(),
@@ -305,7 +306,11 @@ async fn receive(
         ring_timeout: Duration::ZERO,
         now: ports.clock.now(),
     };
-    let plan = Some(Box::new(plan_inbound(received, (carrier, &call), &context)));
+    let plan = CallPlan {
+        is_text,
+        ..plan_inbound(received, (carrier, &call), &context)
+    };
+    let plan = Some(Box::new(plan));
     Ok(HeldInbound {
         plan,
         ports: ports.clone(),
@@ -350,10 +355,12 @@ fn able(
         return Err(InboundRefusal::NobodyAnswers);
     }
     let overridden = wanted.and_then(|wanted| agent.overridden([&wanted.variables, &Map::new()]));
-    match ports
-        .health
-        .obstacle(overridden.as_ref().map_or(&agent, |(own, _)| own))
-    {
+    let own = overridden.as_ref().map_or(&agent, |(own, _)| own);
+    let obstacle = match wanted.is_some_and(WantedAgent::is_text) {
+        true => ports.health.obstacle_in_text(own),
+        false => ports.health.obstacle(own),
+    };
+    match obstacle {
         // The caller would hear nothing.
         Some(obstacle) => {
             tracing::warn!(agent = %row.id, obstacle, "call refused: agent cannot talk now");

@@ -22,7 +22,7 @@ use domain::{
     id::{AccountId, AgentId, AttemptId, CampaignId},
     ports::{
         carrier::{InboundCall, InboundRefusal, WayBack},
-        store::{Claim, KeyTicket, Outcome, TestCall},
+        store::{Claim, KeyTicket, Outcome, TestCall, TestMode},
     },
 };
 
@@ -60,6 +60,13 @@ pub struct WantedAgent {
     pub variables: Map<String, Value>,
     /// The test that the call is. The agent then need not take calls, and may not be saved.
     pub test: Option<TestCall>,
+}
+
+impl WantedAgent {
+    /// Returns whether the call is held in text.
+    pub(crate) fn is_text(&self) -> bool {
+        self.test.as_ref().is_some_and(|test| test.mode == TestMode::Text)
+    }
 }
 
 /// Receiver of the answer to an announced call.

@@ -37,4 +37,9 @@ impl ProviderHealth for FakeHealth {
         standing.asked += 1;
         standing.obstacle.clone()
     }
+
+    /// The obstacle is one of speech providers.
+    fn obstacle_in_text(&self, _agent: &Agent) -> Option<String> {
+        None
+    }
 }

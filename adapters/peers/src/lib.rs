@@ -104,6 +104,8 @@ pub enum Shown<'a> {
 pub struct Elsewhere {
     attempt: AttemptId,
     holder: Holder,
+    /// Time limit for the owner's answer.
+    within: Duration,
     or_here: bool,
     follows: bool,
 }
@@ -114,7 +116,11 @@ impl Elsewhere {
     /// with [`InVain`].
     #[must_use]
     pub fn or_here(self) -> Self {
-        Self { or_here: true, ..self }
+        Self {
+            or_here: true,
+            within: pass::IN_HASTE,
+            ..self
+        }
     }
 
     /// Marks a request that only follows the call. Its socket or stream delays no drain, and is cut soon after one begins:
@@ -122,6 +128,12 @@ impl Elsewhere {
     #[must_use]
     pub fn follows(self) -> Self {
         Self { follows: true, ..self }
+    }
+
+    /// Gives the owner this long to answer.
+    #[must_use]
+    pub fn within(self, within: Duration) -> Self {
+        Self { within, ..self }
     }
 }
 
@@ -365,6 +377,7 @@ impl Others {
         let elsewhere = |holder| Elsewhere {
             attempt,
             holder,
+            within: pass::ANSWERED_WITHIN,
             or_here: false,
             follows: false,
         };

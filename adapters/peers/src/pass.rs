@@ -23,10 +23,10 @@ use super::{
     relay::{self, Relay},
 };
 
-/// Time limit for another node's answer; carriers wait 5 s.
-const ANSWERED_WITHIN: Duration = Duration::from_millis(4_500);
+/// Usual time limit for another node's answer; carriers wait 5 s.
+pub(super) const ANSWERED_WITHIN: Duration = Duration::from_millis(4_500);
 /// The same limit if somebody waits on the line and this node can take over the call.
-const IN_HASTE: Duration = Duration::from_secs(2);
+pub(super) const IN_HASTE: Duration = Duration::from_secs(2);
 /// Largest answer, in bytes. A carrier's instructions are far smaller.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
@@ -92,11 +92,10 @@ impl Others {
         body: Bytes,
     ) -> Result<Response, NotPassed> {
         let (to, follows) = (&elsewhere.holder, elsewhere.follows);
-        let within = if elsewhere.or_here { IN_HASTE } else { ANSWERED_WITHIN };
         let upgrade = parts.extensions.get::<OnUpgrade>().cloned();
         match upgrade.filter(|_| parts.headers.contains_key(header::UPGRADE)) {
             Some(upgrade) => self.pass_socket((to, follows), parts, upgrade).await,
-            None => self.pass_request(to, parts, body, within).await,
+            None => self.pass_request(to, parts, body, elsewhere.within).await,
         }
     }
 

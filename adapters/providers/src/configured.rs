@@ -111,13 +111,22 @@ impl Configured {
     ///
     /// Returns an error if one is not. The message names the variable to set.
     pub fn ready_for(&self, agent: &Agent) -> Result<(), NotReady> {
+        self.ready_in_text(agent)?;
         let config = &agent.conversation_config;
-        self.llm.check(&config.agent.prompt.llm)?;
         let others = config.tts.supported_voices.iter();
         let others = others.filter_map(|voice| voice.voice_id.as_deref());
         others
             .chain([config.tts.voice_id.as_str()])
             .try_for_each(|voice| self.tts.check(voice))
+    }
+
+    /// Checks that an agent's model is configured.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it is not. The message names the variable to set.
+    pub fn ready_in_text(&self, agent: &Agent) -> Result<(), NotReady> {
+        self.llm.check(&agent.conversation_config.agent.prompt.llm)
     }
 
     /// Returns the health check that tells whether an agent's calls can be held.

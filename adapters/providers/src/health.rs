@@ -26,15 +26,25 @@ impl Health {
     pub fn new(kinds: Vec<(Kind, Find)>, clock: Arc<dyn Clock>) -> Self {
         Self { kinds, clock }
     }
-}
 
-impl ProviderHealth for Health {
-    fn obstacle(&self, agent: &Agent) -> Option<String> {
-        self.kinds.iter().find_map(|(kind, find)| {
+    /// Describes the outage of the first kind among the needed ones of which every provider is down.
+    fn first_down(&self, agent: &Agent, is_needed: impl Fn(Kind) -> bool) -> Option<String> {
+        let mut needed = self.kinds.iter().filter(|(kind, _)| is_needed(*kind));
+        needed.find_map(|(kind, find)| {
             let guards = find(agent);
             let down = !guards.is_empty() && guards.iter().all(Guard::is_down);
             down.then(|| words(*kind, &guards, self.clock.now()))
         })
+    }
+}
+
+impl ProviderHealth for Health {
+    fn obstacle(&self, agent: &Agent) -> Option<String> {
+        self.first_down(agent, |_| true)
+    }
+
+    fn obstacle_in_text(&self, agent: &Agent) -> Option<String> {
+        self.first_down(agent, |kind| kind == Kind::LanguageModel)
     }
 }
 

@@ -13,6 +13,7 @@ pub mod operate;
 mod operator_audio;
 pub mod peaks;
 pub mod recording;
+pub mod text;
 pub mod turns;
 pub mod watch;
 
@@ -72,6 +73,7 @@ pub fn routes_at_the_holder() -> Router<RestState> {
             "/public/v1/conversations/{conversationId}/live-tickets",
             post(live_tickets::create),
         )
+        .route("/public/v1/conversations/{conversationId}/text", post(text::write))
 }
 
 /// Builds the routes of WebSockets to live calls, which need a ticket and no key.

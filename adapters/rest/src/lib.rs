@@ -113,6 +113,8 @@ pub struct RestState {
     pub sign_in_limit: Arc<SignInLimit>,
     /// Check that an agent can talk. The error names the missing setting and the remedy.
     pub talking: Readiness,
+    /// Check that an agent can answer in text.
+    pub texting: Readiness,
     /// Check that its outbound calls can be held and go out too, as the node makes it.
     pub dialing: Readiness,
     /// Lists the settings of an agent that its providers cannot follow. Answers about the agent warn of them.

@@ -32,6 +32,10 @@ pub(super) async fn list(
             conditions += &format!(" AND COALESCE(k.{column}, '') = ${}", values.len());
         }
     }
+    if let Some(is_test) = filter.is_test {
+        let not = if is_test { "" } else { "NOT " };
+        conditions += &format!(" AND {not}EXISTS (SELECT 1 FROM test_calls t WHERE t.attempt = k.id)");
+    }
     if let Some((started_at, id)) = filter.after {
         values.push(started_at.0.into());
         values.push(id.to_string().into());
@@ -46,10 +50,10 @@ pub(super) async fn list(
          ORDER BY k.started_at DESC, k.id DESC LIMIT $2) \
          SELECT p.id, p.agent, g.name AS agent_name, p.campaign, c.name AS campaign_name, \
          COALESCE(cc.name, s.name, t.name) AS contact_name, p.phone_number, p.kind, p.started_at, p.answered_at, \
-         o.detail AS operator, o.created_at AS operator_since \
+         o.detail AS operator, o.created_at AS operator_since, x.attempt AS test \
          FROM page p JOIN agents g ON g.id = p.agent LEFT JOIN campaigns c ON c.id = p.campaign \
          LEFT JOIN campaign_contacts cc ON cc.list = p.contact_list AND cc.idx = p.contact_index \
-         LEFT JOIN single_calls s ON s.attempt = p.id \
+         LEFT JOIN single_calls s ON s.attempt = p.id LEFT JOIN test_calls x ON x.attempt = p.id \
          LEFT JOIN contacts t ON t.account = p.account AND t.phone_number = p.phone_number \
          LEFT JOIN journal o ON o.name = '{OPERATOR_JOINED}' AND o.id = (SELECT j.id FROM journal j \
          WHERE j.attempt = p.id AND j.name IN ('{OPERATOR_JOINED}', '{OPERATOR_LEFT}') ORDER BY j.id DESC LIMIT 1) \
@@ -76,5 +80,6 @@ fn read(row: &AnyRow) -> StoreResult<CallInProgress> {
         started_at: row.time("started_at")?,
         answered_at: row.maybe_time("answered_at")?,
         operator: operator.map(|(detail, since)| CallOperator::of_detail(&detail, since)),
+        is_test: row.maybe_text("test")?.is_some(),
     })
 }

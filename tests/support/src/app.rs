@@ -144,6 +144,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         numbers: numbers(|_| None),
         forget_speech: Arc::new(|| ()),
         talking: Arc::new(talking),
+        texting: Arc::new(talking),
         dialing: Arc::new(dialing),
         gate: Gate::default(),
         rate_limit: Arc::new(RateLimit::per_second(0)),

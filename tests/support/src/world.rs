@@ -95,6 +95,8 @@ pub struct WorldSettings {
     pub calendars: Option<CalendarConfig>,
     /// Check that an agent's calls have their settings.
     pub readiness: Readiness,
+    /// Check that its speech providers have theirs.
+    pub talking: Readiness,
 }
 
 /// Builds a carrier for a service at an address.
@@ -125,6 +127,7 @@ impl Default for WorldSettings {
             embeddings: None,
             calendars: None,
             readiness: Arc::new(|_| Ok(())),
+            talking: Arc::new(|_| Ok(())),
         }
     }
 }
@@ -190,6 +193,7 @@ async fn start_service(
         clock: clock.clone(),
     };
     let (readiness, knowledge) = (ports.readiness.clone(), ports.knowledge.clone());
+    let talks = settings.talking.clone();
     let addresses = settings.addresses.clone();
     let settings = NodeSettings {
         node: NodeId::new(),
@@ -213,7 +217,8 @@ async fn start_service(
         catalog: catalog(|_| None),
         numbers: numbers(|_| None),
         forget_speech: Arc::new(|| ()),
-        talking: Arc::new(|_| Ok(())),
+        talking: talks,
+        texting: Arc::new(|_| Ok(())),
         dialing: readiness,
         gate: Gate::default(),
         rate_limit: Arc::new(RateLimit::per_second(0)),

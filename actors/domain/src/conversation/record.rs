@@ -9,7 +9,8 @@ use utoipa::ToSchema;
 use crate::{
     history::Speaker,
     id::AttemptId,
-    ports::store::{EventRow, Store, StoreResult, Tokens, TurnDetail, TurnFact},
+    knowledge::Excerpt,
+    ports::store::{EventFact, EventRow, Store, StoreResult, Tokens, TurnDetail, TurnFact},
 };
 
 /// Name of the event that has the latencies of the agent's turn which begins at its time.
@@ -52,6 +53,9 @@ pub struct Turn {
     /// Tokens of the call's models since the model's turn before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// In test calls, the passages of the agent's documents that the model was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passages: Option<Vec<Excerpt>>,
 }
 
 /// Latencies of an answer, in milliseconds from the end of the user's speech.
@@ -105,11 +109,18 @@ pub async fn latencies(store: &dyn Store, call: AttemptId) -> StoreResult<Vec<Tu
 async fn replies(store: &dyn Store, call: AttemptId) -> StoreResult<Vec<(i64, TurnLatency)>> {
     let replies = store.events_of(call, &[REPLY], None, MOST_REPLIES).await?;
     let latencies = replies.iter().filter_map(|row| {
-        let mut latency: TurnLatency = serde_json::from_str(&row.event.detail).ok()?;
-        latency.end_of_speech_ms = row.event.at_ms - latency.playout_ms;
+        let latency = latency_of(&row.event)?;
         Some((row.event.at_ms, latency))
     });
     Ok(latencies.collect())
+}
+
+/// Returns the latencies of the agent's turn that begins at this event's time, if the event tells them.
+pub fn latency_of(event: &EventFact) -> Option<TurnLatency> {
+    let told = (event.name == REPLY).then_some(&event.detail)?;
+    let mut latency: TurnLatency = serde_json::from_str(told).ok()?;
+    latency.end_of_speech_ms = event.at_ms - latency.playout_ms;
+    Some(latency)
 }
 
 /// Returns turns with their latencies.
@@ -133,6 +144,7 @@ fn turn(fact: TurnFact, latencies: &mut HashMap<i64, TurnLatency>) -> Turn {
         model,
         tokens,
         intended,
+        passages,
     } = fact.detail;
     let by_agent = fact.speaker == Speaker::Agent;
     Turn {
@@ -148,6 +160,7 @@ fn turn(fact: TurnFact, latencies: &mut HashMap<i64, TurnLatency>) -> Turn {
         model,
         latency: by_agent.then(|| latencies.remove(&fact.started_ms)).flatten(),
         tokens,
+        passages: (!passages.is_empty()).then_some(passages),
     }
 }
 

@@ -23,6 +23,7 @@ impl EffectHandler {
             phase: machine.phase(),
             turns: machine.history().turns(),
             operator: machine.operator().map(str::to_owned),
+            is_text: self.plan.is_text,
         })
     }
 
@@ -34,6 +35,9 @@ impl EffectHandler {
         }
         match wanted.transfer_kind() {
             Some(_) if !carrier.transfers() => cannot("transfer calls"),
+            None if matches!(wanted, CommandKind::Text { .. }) && !self.plan.is_text => {
+                Some("the call is not a test call with `mode` `text`".to_owned())
+            }
             Some(TransferKind::SipRefer) if !carrier.abilities().refer => {
                 cannot("transfer calls with `transferType` `sip_refer`")
             }

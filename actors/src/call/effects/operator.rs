@@ -25,6 +25,9 @@ impl EffectHandler {
         if let Some(refusal) = machine.operate_refusal() {
             return Err(refusal);
         }
+        if self.plan.is_text {
+            return Err(OperateRefusal::NotNow("the call is held in text".to_owned()));
+        }
         self.operators.count += 1;
         let number = self.operators.count;
         let left = Reports::to(&self.me, move |left| CallMessage::OperatorLeft { number, left });

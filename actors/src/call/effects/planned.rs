@@ -28,7 +28,7 @@ pub(super) fn rules(
     with: &CallContext,
     (agent, variables): (&Agent, &BTreeMap<String, String>),
 ) -> Rules {
-    Rules {
+    let rules = Rules {
         speculation: with.speculation,
         phrases: with.phrases.phrases(agent),
         simulated: plan.is_simulated(),
@@ -36,5 +36,9 @@ pub(super) fn rules(
         carrier: plan.carrier.abilities(),
         settle_ms: u64::try_from(with.times.settle_until.as_millis()).unwrap_or(u64::MAX),
         ..Rules::of(agent, variables, plan.ring_timeout)
+    };
+    match plan.is_text {
+        true => rules.in_text(),
+        false => rules,
     }
 }

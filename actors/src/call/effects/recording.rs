@@ -11,15 +11,18 @@ use domain::{
 
 impl EffectHandler {
     pub(super) fn record(&self, fact: Fact) {
+        if let (true, Fact::Event(event)) = (self.plan.is_text, &fact) {
+            self.followers.tell(|| LiveEvent::Recorded(event.clone()));
+        }
         let attempt = &self.plan.attempt;
         let journal = &self.with.journal;
         journal.record(attempt.claim.attempt, attempt.campaign, fact);
     }
 
-    /// Records a turn. The agent's is told with its voice and, if a model made its words, with the model and the
-    /// tokens used since the model's turn before.
+    /// Records a turn. The agent's is told with its voice, unless the call is held in text, and, if a model made its
+    /// words, with the model, the tokens used since the model's turn before, and the passages given to it in a test.
     pub(super) fn record_turn(&mut self, mut turn: TurnFact) {
-        if turn.speaker == Speaker::Agent {
+        if turn.speaker == Speaker::Agent && !self.plan.is_text {
             let config = &self.plan.agent.conversation_config;
             let usual = config.tts.usual(&config.agent.primary_language);
             let named = usual
@@ -34,6 +37,7 @@ impl EffectHandler {
             }
             let tokens = self.meter.tokens();
             turn.detail.tokens = tokens.since(std::mem::replace(&mut self.told_tokens, tokens));
+            turn.detail.passages = std::mem::take(&mut self.passages);
         }
         self.followers.tell(|| LiveEvent::Turn(Box::new(turn.clone())));
         self.record(Fact::Turn(turn));

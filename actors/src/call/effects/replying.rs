@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use super::EffectHandler;
 use crate::{audio_stream::performable, call::tasks};
-use domain::{knowledge::Knowledge, ports::language_model::ReplyRequest};
+use domain::{
+    knowledge::{Excerpt, Knowledge},
+    ports::language_model::ReplyRequest,
+};
 
 impl EffectHandler {
     pub(super) fn start_reply(&mut self) {
@@ -26,8 +29,16 @@ impl EffectHandler {
         let model = self.with.ports.language_model.clone();
         let speaker = (model, self.knowledge.clone());
         let asked = (request, self.offers());
-        let task = tasks::reply(speaker, asked, self.reply_generation, self.me.clone());
+        let reply = (self.reply_generation, plan.test.is_some());
+        let task = tasks::reply(speaker, asked, reply, self.me.clone());
         self.reply_task = Some(self.spawn(task));
+    }
+
+    /// Keeps what a reply was given, for the record of its turn.
+    pub(super) fn knowledge_given(&mut self, generation: u64, passages: Vec<Excerpt>) {
+        if generation == self.reply_generation {
+            self.passages = passages;
+        }
     }
 
     pub(super) fn cancel_reply(&mut self) {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use media::turn::endpointing::Utterance;
 use serde_json::{Value, json};
 
 use super::{
@@ -151,6 +152,17 @@ impl State {
                 // The reply prepared ahead does not know the note.
                 self.drop_early(Waste::Overtaken, fx);
                 self.commands.notes.push(Note { text, holds_for });
+            }
+            CommandKind::Text { text } => {
+                let at_ms = self.stream_ms(now_ms);
+                let utterance = Utterance {
+                    text,
+                    damaged: false,
+                    started_ms: at_ms,
+                    ended_ms: at_ms,
+                    final_ms: None,
+                };
+                self.utterance(&utterance, false, now_ms, fx);
             }
         }
     }

@@ -85,6 +85,12 @@ pub struct Rules {
     pub settle_ms: u64,
 }
 
+/// Silence in milliseconds that ends a call held in text.
+const TEXT_SILENCE_MS: u64 = 600_000;
+
+/// Longest duration of such a call in milliseconds.
+const TEXT_DURATION_MS: u64 = 3_600_000;
+
 fn timeout_ms(seconds: f64) -> Option<u64> {
     // The saturating cast is safe: the value was validated when it was saved, and 0 or less means never.
     (seconds > 0.0).then_some((seconds * 1000.0) as u64)
@@ -108,6 +114,23 @@ fn spoken_texts(agent: &Agent) -> impl Iterator<Item = &str> {
 }
 
 impl Rules {
+    /// Returns the rules for a call that is held in text: nobody is hurried, and no words bridge a wait.
+    #[must_use]
+    pub fn in_text(self) -> Self {
+        let phrases = Phrases {
+            fillers: &[],
+            ..self.phrases
+        };
+        Self {
+            turn_timeout_ms: None,
+            silence_end_ms: Some(TEXT_SILENCE_MS),
+            max_duration_ms: TEXT_DURATION_MS,
+            speculation: Speculation::Off,
+            phrases,
+            ..self
+        }
+    }
+
     /// Reads the rules from an agent.
     pub fn of(agent: &Agent, variables: &BTreeMap<String, String>, ring_timeout: Duration) -> Self {
         let config = &agent.conversation_config;

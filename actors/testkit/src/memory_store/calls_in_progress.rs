@@ -18,6 +18,9 @@ impl Tables {
                 && entry.conversation_status() == ConversationStatus::InProgress
                 && filter.agent.is_none_or(|agent| entry.agent == agent)
                 && filter.campaign.is_none_or(|campaign| entry.campaign == Some(campaign))
+                && filter
+                    .is_test
+                    .is_none_or(|is_test| self.tests.contains_key(&entry.id) == is_test)
                 && filter.after.is_none_or(|last| (entry.started_at(), entry.id) < last)
         };
         let unfinished = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
@@ -45,6 +48,7 @@ impl Tables {
             started_at: entry.started_at(),
             answered_at: entry.answered_at,
             operator: joined.map(|row| CallOperator::of_detail(&row.event.detail, row.stored_at)),
+            is_test: row.is_test,
         }
     }
 

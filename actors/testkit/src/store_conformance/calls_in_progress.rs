@@ -106,6 +106,7 @@ pub async fn calls_in_progress_are_listed_with_names_and_operator(fixture: Fixtu
         started_at: began,
         answered_at: Some(answered),
         operator: None,
+        is_test: false,
     };
     assert_eq!(calls[2], expected);
     assert_eq!((&calls[0].campaign, calls[0].answered_at), (&None, None));

@@ -7,6 +7,7 @@ use serde_json::{Map, json};
 use super::{Fixture, Scene, caller_number, number, outcome};
 use domain::{
     id::{AccountId, AttemptId, CampaignId},
+    knowledge::Excerpt,
     ports::{
         language_model::Speaker,
         store::{
@@ -41,6 +42,11 @@ fn turn(seq: i64, text: &str) -> TurnFact {
                     output: 17,
                 }),
                 intended: Some("Bye, then.".to_owned()),
+                passages: vec![Excerpt {
+                    document: "Hours".to_owned(),
+                    heading: String::new(),
+                    text: "We close at six.".to_owned(),
+                }],
             },
             _ => TurnDetail::default(),
         },

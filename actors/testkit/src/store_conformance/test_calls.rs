@@ -12,8 +12,8 @@ use domain::{
         carrier::CarrierCallId,
         language_model::Speaker,
         store::{
-            AgentFilter, ClaimedAttempt, ConversationStatus, CountedBy, CountsFilter, EndedTest, Fact, NewInboundCall,
-            StoreError, TestActions, TestCall, TurnFact,
+            AgentFilter, ClaimedAttempt, ConversationStatus, CountedBy, CountsFilter, EndedTest, Fact,
+            InProgressFilter, NewInboundCall, StoreError, TestActions, TestCall, TestMode, TurnFact,
         },
     },
 };
@@ -45,8 +45,11 @@ fn new(scene: &Scene, agent: AgentId, test: Option<TestCall>) -> NewInboundCall 
 }
 
 fn test_of(unsaved: Option<Map<String, Value>>) -> Option<TestCall> {
-    let actions = TestActions::Real;
-    Some(TestCall { unsaved, actions })
+    Some(TestCall {
+        unsaved,
+        actions: TestActions::Real,
+        mode: TestMode::Voice,
+    })
 }
 
 async fn receive(scene: &Scene, new: NewInboundCall) -> ClaimedAttempt {
@@ -82,6 +85,27 @@ pub async fn nothing_follows_from_a_test_call(fixture: Fixture) {
     let agent = store.create_agent(scene.account, asking(), None).await.unwrap().id;
     let test = receive(&scene, new(&scene, agent, test_of(None))).await;
     let other = receive(&scene, new(&scene, agent, None)).await;
+    let (test_id, other_id) = (test.claim.attempt, other.claim.attempt);
+    for (wanted, expected) in [
+        (None, vec![other_id, test_id]),
+        (Some(true), vec![test_id]),
+        (Some(false), vec![other_id]),
+    ] {
+        let filter = InProgressFilter {
+            is_test: wanted,
+            ..InProgressFilter::default()
+        };
+        let calls = store.calls_in_progress(scene.account, filter, 9).await.unwrap();
+        assert!(
+            calls.iter().all(|call| call.is_test == (call.id == test_id)),
+            "{calls:?}"
+        );
+        assert_eq!(
+            calls.iter().map(|call| call.id).collect::<Vec<_>>(),
+            expected,
+            "{wanted:?}"
+        );
+    }
     for call in [&test, &other] {
         talk(&scene, call).await;
     }

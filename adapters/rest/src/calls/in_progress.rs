@@ -67,6 +67,9 @@ pub struct LiveCall {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<LivePresent>)]
     present: Option<Option<LivePresent>>,
+    /// True if it is a test call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test: Option<bool>,
 }
 
 /// Person who has taken a call over.
@@ -98,6 +101,7 @@ fn view(call: &CallInProgress, present: Option<Option<LivePresent>>) -> LiveCall
             since: operator.since.to_iso8601(),
         }),
         present,
+        test: call.is_test.then_some(true),
     }
 }
 
@@ -118,13 +122,14 @@ pub struct ListParameters {
 }
 
 impl Parameters for ListParameters {
-    const NAMES: &'static [&'static str] = &["agentId", "campaignId", "present", "cursor", "pageSize"];
+    const NAMES: &'static [&'static str] = &["agentId", "campaignId", "test", "present", "cursor", "pageSize"];
 
     fn read(query: &mut RawQuery) -> Self {
         Self {
             filter: InProgressFilter {
                 agent: query.parsed("agentId", "an agent's id (a UUID)", |text| text.parse().ok()),
                 campaign: query.parsed("campaignId", "a campaign's id (a UUID)", |text| text.parse().ok()),
+                is_test: query.parsed("test", "`true` or `false`", |text| text.parse().ok()),
                 after: None,
             },
             present: query.boolean("present").unwrap_or(false),

@@ -66,19 +66,25 @@ pub struct NewMediaSocket {
 
 /// A call, its agent's formats, and a warning.
 pub struct Made {
-    back: WayBack,
+    pub(super) back: WayBack,
     formats: Formats,
-    open: Option<String>,
+    pub(super) open: Option<String>,
+}
+
+impl Made {
+    /// Returns the address of the media socket.
+    pub fn media_url(&self, state: &RestState) -> String {
+        plain::media_url(&state.public_url, &self.back, self.formats)
+    }
 }
 
 /// Returns the answer with the address of the media socket.
-pub fn created(state: &RestState, Made { back, formats, open }: &Made) -> Reply {
-    let media_url = plain::media_url(&state.public_url, back, *formats);
+fn created(state: &RestState, made: &Made) -> Reply {
     Reply::created(NewMediaSocket {
-        conversation_id: back.attempt,
-        media_url,
+        conversation_id: made.back.attempt,
+        media_url: made.media_url(state),
     })
-    .warning(open.clone())
+    .warning(made.open.clone())
 }
 
 /// Returns the way back to a call created by an earlier request, whether or not it is still active.
@@ -219,8 +225,8 @@ fn refused(refusal: InboundRefusal) -> ApiError {
         // It existed a moment ago.
         InboundRefusal::NobodyAnswers => ApiError::no_such("agent"),
         InboundRefusal::TooMany => ApiError::TooManyCalls(format!(
-            "{MOST_WITHOUT_SOCKET} calls of this account are waiting for their media socket: open the `mediaUrl` of each within \
-             30 s, or wait until they end"
+            "{MOST_WITHOUT_SOCKET} calls of this account are waiting for their media socket or are held in text: open the \
+             `mediaUrl` of each within 30 s, end them, or wait until they end"
         )),
         InboundRefusal::Busy | InboundRefusal::Unavailable => ApiError::Unavailable(format!("{refusal}; try again")),
     }

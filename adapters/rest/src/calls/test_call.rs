@@ -1,17 +1,19 @@
-//! `POST /public/v1/agents/test-call`: a call with which a saved or unsaved agent is tried out over a WebSocket.
+//! `POST /public/v1/agents/test-call`: a call with which a saved or unsaved agent is tried out, over a WebSocket or in text.
 
 use actors::lines::WantedAgent;
 use axum::{extract::State, response::Response};
 use domain::{
     agent::{self, Problem},
-    id::AgentId,
-    ports::store::{Account, KeyTicket, TestActions, TestCall},
+    id::{AgentId, AttemptId},
+    ports::store::{Account, KeyTicket, TestActions, TestCall, TestMode},
 };
+use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{
     agent_id,
-    inbound::{Made, begin, complete, created, open_variables, stored},
+    inbound::{Made, begin, complete, open_variables, stored},
     variables,
 };
 use crate::{
@@ -19,12 +21,15 @@ use crate::{
     auth::Caller,
     body::JsonObject,
     call_language,
-    campaigns::begin::{joined, require_voice},
+    campaigns::begin::{joined, require_text, require_voice},
+    envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch},
     fields::Fields,
     idempotency::{IdempotencyKey, RequestHash},
     query::{NoParameters, Query},
 };
+
+const TEXT: &str = "text";
 
 const NAMES: [&str; 6] = ["agentId", "agent", "mode", "actions", "language", "dynamicVariables"];
 
@@ -41,9 +46,30 @@ pub async fn create(
         .answer(
             async |ticket| make(&state, &account, &body, ticket.as_ref()).await,
             async |id| stored(&state, &account, id).await,
-            |made| created(&state, made),
+            |made| created(&state, made, body.get("mode") == Some(&TEXT.into())),
         )
         .await
+}
+
+/// A test call that has begun.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = TestCallBegun)]
+pub struct Begun {
+    /// Id of the conversation.
+    #[schema(value_type = String, format = "uuid")]
+    conversation_id: AttemptId,
+    /// WebSocket address to open within 30 s. Whoever has this address is the caller. Left out in `text`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media_url: Option<String>,
+}
+
+fn created(state: &RestState, made: &Made, is_text: bool) -> Reply {
+    Reply::created(Begun {
+        conversation_id: made.back.attempt,
+        media_url: (!is_text).then(|| made.media_url(state)),
+    })
+    .warning(made.open.clone())
 }
 
 /// Agent that is tried out.
@@ -56,6 +82,7 @@ enum Tried {
 struct Wanted {
     agent: Tried,
     actions: TestActions,
+    mode: TestMode,
     variables: Map<String, Value>,
 }
 
@@ -68,6 +95,7 @@ async fn make(
     let Wanted {
         agent,
         actions,
+        mode,
         variables,
     } = read(body)?;
     let (id, agent, unsaved) = match agent {
@@ -83,15 +111,24 @@ async fn make(
         }
     };
     call_language::check_call(&agent, &variables)?;
-    require_voice(state, &agent)?;
+    let limits = match mode {
+        TestMode::Voice => {
+            require_voice(state, &agent)?;
+            (state.limits)(&agent)
+        }
+        TestMode::Text => {
+            require_text(state, &agent)?;
+            Vec::new()
+        }
+    };
     let open = open_variables(state, account, &agent, (None, &variables)).await?;
-    let warnings: Vec<String> = open.into_iter().chain((state.limits)(&agent)).collect();
+    let warnings: Vec<String> = open.into_iter().chain(limits).collect();
     let wanted = WantedAgent {
         account: account.id,
         agent: id,
         ticket: ticket.cloned(),
         variables,
-        test: Some(TestCall { unsaved, actions }),
+        test: Some(TestCall { unsaved, actions, mode }),
     };
     begin(state, (None, None), wanted, (&agent, joined(&warnings))).await
 }
@@ -107,10 +144,14 @@ fn read(body: &Map<String, Value>) -> ApiResult<Wanted> {
             None
         }
     };
-    if let Some(mode) = fields.string("mode").filter(|mode| *mode != "voice") {
-        let message = format!("`{mode:.40}` is not `voice`");
-        fields.problem("mode", "not_allowed", message);
-    }
+    let mode = match fields.string("mode") {
+        None | Some("voice") => TestMode::Voice,
+        Some(TEXT) => TestMode::Text,
+        Some(other) => {
+            fields.problem("mode", "not_allowed", format!("`{other:.40}` is not `voice` or `text`"));
+            TestMode::Voice
+        }
+    };
     let actions = match fields.flag("actions") {
         true => TestActions::Real,
         false => TestActions::Simulated,
@@ -120,6 +161,7 @@ fn read(body: &Map<String, Value>) -> ApiResult<Wanted> {
         (Some(agent), true) => Ok(Wanted {
             agent,
             actions,
+            mode,
             variables,
         }),
         _ => Err(ApiError::Invalid(fields.problems)),

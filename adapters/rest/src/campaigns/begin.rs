@@ -71,6 +71,11 @@ pub fn require_voice(state: &RestState, agent: &Agent) -> ApiResult<()> {
     (state.talking)(agent).map_err(not_configured)
 }
 
+/// Refuses an agent that could not answer in text.
+pub fn require_text(state: &RestState, agent: &Agent) -> ApiResult<()> {
+    (state.texting)(agent).map_err(not_configured)
+}
+
 fn not_configured(NotReady(missing): NotReady) -> ApiError {
     ApiError::Conflict(Conflict::NotConfigured, missing)
 }

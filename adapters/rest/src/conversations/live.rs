@@ -147,7 +147,7 @@ async fn instructions(
     send((&state, account.id, key), id, (fields, kind)).await
 }
 
-fn required_text<'a>(fields: &mut Fields<'a>, name: &str) -> Option<&'a str> {
+pub(super) fn required_text<'a>(fields: &mut Fields<'a>, name: &str) -> Option<&'a str> {
     if fields.value(name).is_none() {
         fields.problem(name, "required", "is required");
     }
@@ -217,6 +217,6 @@ pub(super) fn require_in_progress(status: ConversationStatus) -> ApiResult<()> {
     }
 }
 
-fn impossible(why: &str) -> ApiError {
+pub(super) fn impossible(why: &str) -> ApiError {
     ApiError::Conflict(Conflict::InvalidTransition, format!("not possible now: {why}"))
 }

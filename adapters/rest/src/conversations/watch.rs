@@ -125,6 +125,8 @@ impl Feed {
             } => ("words", json!({ "speaker": speaker, "text": text, "final": is_final })),
             LiveEvent::Operator { by } => ("operator", json!({ "by": by })),
             LiveEvent::Turn(turn) => ("turn", json!(conversation::turn_of(*turn))),
+            // The lists of turns and events show it.
+            LiveEvent::Recorded(_) => return true,
             LiveEvent::End => ("end", json!({})),
         };
         self.push(text, name, &data) && name != "end"

@@ -20,7 +20,7 @@ use crate::{
         AgentCreated, AgentDeleted,
         versions::{AgentDifferences, ShownVersion},
     },
-    calls::inbound::NewMediaSocket,
+    calls::test_call::Begun,
 };
 
 const NUMBER_IN_USE: &str = "the number +15550100010 is answered by another agent";
@@ -65,6 +65,8 @@ pub struct NewTestCall {
 pub enum TestMode {
     /// A WebSocket with audio.
     Voice,
+    /// Texts, with `POST /conversations/{conversationId}/text`.
+    Text,
 }
 
 fn new_agent() -> RefOr<Schema> {
@@ -87,18 +89,22 @@ fn test_call() -> Operation {
     Operation::post(
         "/public/v1/agents/test-call",
         "createTestCall",
-        "Talk to an agent over a WebSocket",
+        "Talk to an agent over a WebSocket or in text",
     )
     .ours()
     .idempotent()
-    .note("The call starts when the WebSocket is open, and ends when it closes. It is deleted a day after its end.")
+    .note(
+        "The call starts when the WebSocket is open, and ends when it closes. In text it starts at once, and ends after ten \
+         minutes without a text. It is deleted a day after its end.",
+    )
     .body::<NewTestCall>(json!({
         "saved": { "agentId": samples::AGENT, "dynamicVariables": { "city": "Lisbon" } },
         "unsaved": { "agent": samples::new_agent() },
+        "in text": { "agentId": samples::AGENT, "mode": "text" },
     }))
     .invalid("agent.name", "required", "is required")
     .warns()
-    .created::<NewMediaSocket>(answer)
+    .created::<Begun>(answer)
     .link("read", "getConversation", "conversationId", "/data/conversationId")
     .link("end", "endConversation", "conversationId", "/data/conversationId")
     .missing("agent")

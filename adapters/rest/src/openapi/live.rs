@@ -10,6 +10,7 @@ use crate::{
     conversations::{
         live::CommandTaken,
         live_tickets::{LiveTicket, TicketPurpose},
+        text::TextAnswer,
     },
 };
 
@@ -20,6 +21,14 @@ const OFF: &str = "the account's safeguard `liveListening` is false";
 #[derive(ToSchema)]
 #[schema(min_length = 1, max_length = 1_000, example = "One moment please.")]
 pub struct CommandText(pub String);
+
+/// Words of the user.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewText {
+    /// The words.
+    pub text: CommandText,
+}
 
 /// Words for the agent to say.
 #[derive(ToSchema)]
@@ -181,11 +190,40 @@ fn operating() -> Operation {
     )
 }
 
+/// Returns the operation of test calls that are held in text.
+fn texting() -> Operation {
+    let turn = json!({
+        "number": 2, "speaker": "agent", "words": "Yes, from nine.", "startMs": 9_300, "endMs": 9_900, "interrupted": false,
+        "damaged": false, "model": "openai/gpt-4.1-mini",
+        "latency": {
+            "endOfSpeechMs": 8_540, "turnEndMs": 0, "askedMs": 0, "firstTokenMs": 420, "playoutMs": 760,
+            "speculated": false, "filled": false,
+        },
+        "passages": [{ "document": "Hours", "heading": "", "text": "We open at nine." }],
+    });
+    Operation::post(
+        "/public/v1/conversations/{conversationId}/text",
+        "sendText",
+        "Say something to the agent of a test call in text",
+    )
+    .ours()
+    .note("The answer comes when the agent has said its turn, after 50 s at the latest.")
+    .body::<NewText>(json!({ "a question": { "text": "Are you open on Monday?" } }))
+    .ok::<TextAnswer>(json!({
+        "conversationId": samples::CONVERSATION,
+        "turns": [turn],
+        "toolCalls": [{ "name": "openingHours", "run": 1, "arguments": { "day": "Monday" }, "result": { "opens": "nine" } }],
+        "next": "user",
+    }))
+    .conflict("invalid_transition", "not possible now: the call is not a test call with `mode` `text`")
+}
+
 /// Returns the operations.
 pub fn operations() -> Vec<Operation> {
     let mut operations = commands();
     operations.extend(following());
     operations.push(operating());
+    operations.push(texting());
     operations
 }
 
@@ -253,6 +291,7 @@ fn list() -> Operation {
         "Whether each call has its `present` state; needs the scope `live`",
         json!({ "type": "boolean", "default": false }),
     )
+    .query("test", "Only test calls, or only others", json!({ "type": "boolean" }))
     .paged()
     .page::<LiveCall>(sample)
     .fails(403, "forbidden", OFF)

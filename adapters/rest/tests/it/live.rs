@@ -165,6 +165,7 @@ async fn call_side(feed: LiveFeed, visits: Arc<Mutex<Visits>>) -> Switchboard {
                 phase: CallPhase::Listening,
                 turns: 0,
                 operator,
+                is_text: false,
             });
         }
         LinesMessage::Operate { reply, .. } => drop(reply.send(Err(OperateRefusal::Taken("bob".into())))),

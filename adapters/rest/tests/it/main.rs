@@ -43,6 +43,7 @@ mod services;
 mod sessions;
 mod sqlite;
 mod test_calls;
+mod text_calls;
 mod transfer_rules;
 mod versions;
 mod webhooks;

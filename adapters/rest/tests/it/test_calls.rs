@@ -10,6 +10,7 @@ use domain::{
         carrier::CarrierCallId,
         store::{
             AttemptStore, ConversationStatus, InboundStore, NewInboundCall, NodeStore, Outcome, TestActions, TestCall,
+            TestMode,
         },
     },
     time::TokioClock,
@@ -41,7 +42,7 @@ async fn every_wrong_field_of_a_test_call_is_listed() {
         ),
         (json!({ "agent": "Ann" }), vec![("agent", "wrong_type")]),
         (
-            json!({ "agent": { "nme": "Ann" }, "mode": "text", "actions": 1 }),
+            json!({ "agent": { "nme": "Ann" }, "mode": "video", "actions": 1 }),
             vec![
                 ("actions", "wrong_type"),
                 ("agent.conversationConfig.agent.prompt.prompt", "required"),
@@ -102,6 +103,7 @@ async fn a_test_call_is_deleted_with_its_recording_after_a_day() {
             test: is_test.then_some(TestCall {
                 unsaved: None,
                 actions: TestActions::Simulated,
+                mode: TestMode::Voice,
             }),
         };
         let received = app.store.receive_call(node, new).await;

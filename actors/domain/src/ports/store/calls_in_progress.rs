@@ -36,6 +36,8 @@ pub struct CallInProgress {
     pub answered_at: Option<Timestamp>,
     /// Operator that has the call now.
     pub operator: Option<CallOperator>,
+    /// Whether an agent is tried out with it.
+    pub is_test: bool,
 }
 
 /// A person who has taken over a call.
@@ -63,6 +65,8 @@ pub struct InProgressFilter {
     pub agent: Option<AgentId>,
     /// Campaign.
     pub campaign: Option<CampaignId>,
+    /// Only test calls, or only others.
+    pub is_test: Option<bool>,
     /// The cursor: list only calls after this one (newest first by start, then id).
     pub after: Option<(Timestamp, AttemptId)>,
 }

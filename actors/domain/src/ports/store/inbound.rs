@@ -50,6 +50,8 @@ pub struct TestCall {
     pub unsaved: Option<Map<String, Value>>,
     /// Effect of the agent's actions.
     pub actions: TestActions,
+    /// Medium of the conversation.
+    pub mode: TestMode,
 }
 
 impl TestCall {
@@ -74,6 +76,16 @@ pub enum TestActions {
     Simulated,
     /// They happen.
     Real,
+}
+
+/// Medium of a test call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TestMode {
+    /// Audio over a WebSocket.
+    #[default]
+    Voice,
+    /// Texts, without audio and speech providers.
+    Text,
 }
 
 /// An incoming call with its attempt.

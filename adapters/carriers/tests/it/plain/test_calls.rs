@@ -153,3 +153,37 @@ async fn a_saved_agent_acts_if_the_test_says_so_and_others_cannot_test_it() {
     let targets: Vec<String> = server.requests().into_iter().map(|request| request.target).collect();
     assert_eq!(targets, ["/prices"], "the tool, and no webhook after the call");
 }
+
+#[tokio::test(start_paused = true)]
+async fn passages_are_in_the_record_of_a_test_call_and_of_no_other() {
+    let (world, _, mut agent) = prepared(&Clerk::default()).await;
+    let hours = json!({ "name": "Hours", "text": "We open at nine." });
+    let hours = world
+        .client
+        .post("/public/v1/knowledge-base/documents/text", hours)
+        .await;
+    let hours = hours.expect(201).text("/data/documentId");
+    agent["direction"] = json!("both");
+    agent["conversationConfig"]["agent"]["prompt"]["knowledgeBase"] = json!([hours]);
+    let agent = world.agent(agent).await;
+    let body = json!({ "agentId": agent, "dynamicVariables": { "name": "Maria" } });
+    for (path, is_test) in [(TESTS, true), (CALLS, false)] {
+        let made = world.client.post(path, body.clone()).await.expect(201);
+        let mut caller = Caller::open(&made.text("/data/mediaUrl"), "pcm_8000", true).await;
+        caller.until_heard("Hello Maria").await;
+        caller.say("Are you open?");
+        caller.until_heard("Hm").await;
+        caller.control(json!({ "event": "stop" })).await;
+        caller.socket.close(None).await.unwrap();
+        let id = made.text("/data/conversationId");
+        world.until_over(&id, 10).await;
+        world.pass(1).await;
+        let turns = world.turns(&id).await;
+        let passages: Vec<&str> = turns
+            .iter()
+            .flat_map(|turn| &turn.detail.passages)
+            .map(|one| one.text.as_str())
+            .collect();
+        assert_eq!(passages.first(), is_test.then_some(&"We open at nine."), "{turns:#?}");
+    }
+}

@@ -3,12 +3,16 @@
 use std::{sync::Arc, time::Duration};
 
 use actors::{
-    call::CallMessage,
+    call::{CallMessage, CallPhase, CallSnapshot, CommandAnswer},
     lines::LinesMessage,
     live_feed::{Following, LiveAudio, LiveEvent, LiveFeed, LiveState},
     switchboard::Switchboard,
 };
-use domain::{history::Speaker, id::NodeId, time::TokioClock};
+use domain::{
+    history::{Speaker, TurnFact},
+    id::NodeId,
+    time::TokioClock,
+};
 use futures_util::{SinkExt, StreamExt};
 use peers::{Peers, PeersSettings, directory::Holder, routes};
 use reqwest::RequestBuilder;
@@ -49,7 +53,29 @@ fn among(register: &Arc<Register>, me: NodeId) -> Peers {
     Peers::among(settings).unwrap()
 }
 
-/// Returns a switchboard that holds every call, with this feed.
+/// Time that the agent of a call in text takes for its answer: longer than most answers of other nodes may take.
+const ANSWERS_AFTER: Duration = Duration::from_secs(20);
+
+/// Tells of an answer of the agent.
+async fn answers(feed: LiveFeed) {
+    sleep(ANSWERS_AFTER).await;
+    feed.tell(LiveEvent::Turn(Box::new(TurnFact {
+        seq: 2,
+        speaker: Speaker::Agent,
+        text: "Yes.".to_owned(),
+        started_ms: 20_000,
+        ended_ms: 20_000,
+        interrupted: false,
+        damaged: false,
+        detail: Default::default(),
+    })));
+    feed.tell(LiveEvent::State {
+        state: LiveState::Listening,
+        since: START,
+    });
+}
+
+/// Returns a switchboard that holds every call, in text and with this feed.
 async fn holding(feed: LiveFeed) -> Switchboard {
     let lines = answering_at_once(move |message| match message {
         LinesMessage::Holds { reply, .. } => drop(reply.send(true)),
@@ -71,6 +97,20 @@ async fn holding(feed: LiveFeed) -> Switchboard {
             message: CallMessage::Present(reply),
             ..
         } => drop(reply.send(feed.present(LiveState::Thinking))),
+        LinesMessage::InspectCall { reply, .. } => drop(reply.send(CallSnapshot {
+            phase: CallPhase::Listening,
+            turns: 1,
+            operator: None,
+            is_text: true,
+        })),
+        LinesMessage::Command { reply, .. } => {
+            feed.tell(LiveEvent::State {
+                state: LiveState::Thinking,
+                since: START,
+            });
+            tokio::spawn(answers(feed.clone()));
+            let _ = reply.send(CommandAnswer::Done);
+        }
         _ => {}
     });
     Switchboard {
@@ -200,6 +240,28 @@ async fn a_list_shows_the_states_of_other_nodes_calls_and_waits_a_second_at_most
     let answer = nodes.first.client.get(list).await.expect(200);
     assert_eq!(answer.data()[0]["conversationId"], nodes.id.as_str());
     assert!(answer.data()[0]["present"].is_null() && answer.data()[0].get("present").is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_for_another_nodes_call_is_answered_although_that_takes_long() {
+    let nodes = nodes().await;
+    let began = Instant::now();
+    let path = nodes.path("text");
+    let answer = nodes
+        .first
+        .client
+        .post(&path, json!({ "text": "Hello?" }))
+        .await
+        .expect(200);
+    assert_eq!(
+        (answer.text("/data/turns/0/words"), answer.text("/data/next")),
+        ("Yes.".to_owned(), "user".to_owned())
+    );
+    assert!(began.elapsed() >= ANSWERS_AFTER, "{:?}", began.elapsed());
+    assert_eq!(
+        nodes.first.client.post(&path, json!({})).await.expect(400).fields(),
+        [("text", "required")]
+    );
 }
 
 #[tokio::test(start_paused = true)]

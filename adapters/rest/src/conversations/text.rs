@@ -1,0 +1,213 @@
+//! `POST /public/v1/conversations/{conversationId}/text`: a turn of the user in a test call that is held in text, and
+//! what the agent says to it.
+
+use std::time::Duration;
+
+use actors::{
+    call::{CallCommand, CommandAnswer, CommandKind},
+    live_feed::{Following, LiveEvent, LiveState},
+};
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use domain::{
+    conversation::{EventType, Turn, TurnLatency, latency_of, turn_of},
+    history::{EventFact, Speaker},
+    id::AttemptId,
+    text::plain,
+};
+use peers::Shown;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::{
+    sync::broadcast::{Receiver, error::RecvError},
+    time::{Instant, timeout_at},
+};
+use utoipa::ToSchema;
+
+use super::{
+    live::{impossible, require_in_progress, required_text, status},
+    live_tickets::elsewhere,
+    watch::follow,
+};
+use crate::{
+    RestState,
+    auth::{Caller, CallerKey},
+    body::JsonObject,
+    envelope::Reply,
+    error::{ApiError, ApiResult},
+    fields::Fields,
+    path_id::PathId,
+    query::{NoParameters, Query},
+};
+
+/// Time limit for the agent's answer. Many clients and proxies wait no longer than a minute.
+const WITHIN: Duration = Duration::from_secs(50);
+
+/// The same limit at a node that passes the request on.
+const PASSED_WITHIN: Duration = Duration::from_secs(55);
+
+/// Answer to a text: all that the agent did.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TextAnswer {
+    /// Id of the conversation.
+    #[schema(value_type = String, format = "uuid")]
+    conversation_id: AttemptId,
+    /// Turns of the agent.
+    turns: Vec<Turn>,
+    /// Uses of tools.
+    tool_calls: Vec<ToolCall>,
+    /// Side that is next.
+    next: Next,
+}
+
+/// A use of a tool.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ToolCall {
+    /// Name of the tool.
+    name: String,
+    /// Number within the call, for a tool outside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<u64>,
+    /// Arguments. If they are long, the beginning of their JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Value>,
+    /// Result, or the beginning of its JSON. Left out while the tool runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Value>,
+}
+
+/// Side that is next to speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Next {
+    /// The agent waits for a text.
+    User,
+    /// The agent is not done yet.
+    Agent,
+    /// The call is over.
+    Nobody,
+}
+
+/// Handles the request. If the agent speaks, it has its say first.
+pub async fn write(
+    State(state): State<RestState>,
+    (Caller(account), key): (Caller, CallerKey),
+    (PathId(id), _, JsonObject(body)): (PathId<AttemptId>, Query<NoParameters>, JsonObject),
+) -> ApiResult<Response> {
+    let status = status(&state, account.id, id).await?;
+    let mut fields = Fields::of(&body, "");
+    fields.only(&["text"]);
+    let text = required_text(&mut fields, "text").map(plain).unwrap_or_default();
+    fields.end()?;
+    require_in_progress(status)?;
+    if let Some(elsewhere) = elsewhere(&state, id, Shown::Vouched).await? {
+        return Ok(elsewhere.within(PASSED_WITHIN).into_response());
+    }
+    let limit = Instant::now() + WITHIN;
+    let mut talk = Talk::new(id, follow(&state, id, None).await?);
+    let call = state.switchboard.inspect_call(id).await;
+    if call.is_some_and(|call| call.is_text) {
+        talk.until_next(&state, limit).await;
+    }
+    let command = CallCommand {
+        by: key.name().to_owned(),
+        kind: CommandKind::Text { text },
+    };
+    match state.switchboard.command_call(id, command).await {
+        Some(CommandAnswer::Done) => {}
+        Some(CommandAnswer::Refused(why)) => return Err(impossible(&why)),
+        Some(CommandAnswer::NotHere) | None => {
+            return Err(ApiError::Unavailable(
+                "this node does not have the call at this moment; read its turns before you try again".into(),
+            ));
+        }
+    }
+    talk.until_next(&state, limit).await;
+    Ok(Reply::ok(talk.answer).into_response())
+}
+
+/// A call as its events tell it.
+struct Talk {
+    events: Receiver<LiveEvent>,
+    answer: TextAnswer,
+    /// Latencies of the turn that begins at this time.
+    latency: Option<(i64, TurnLatency)>,
+}
+
+impl Talk {
+    fn new(conversation_id: AttemptId, Following { now, events, .. }: Following) -> Self {
+        let mut talk = Self {
+            events,
+            answer: TextAnswer {
+                conversation_id,
+                turns: Vec::new(),
+                tool_calls: Vec::new(),
+                next: Next::Agent,
+            },
+            latency: None,
+        };
+        talk.take(now);
+        talk
+    }
+
+    /// Waits until the agent has said what it has to say, or until the limit. Keeps only what it did meanwhile.
+    async fn until_next(&mut self, state: &RestState, limit: Instant) {
+        self.answer.turns.clear();
+        self.answer.tool_calls.clear();
+        while self.answer.next != Next::Nobody {
+            if self.answer.next == Next::User && self.events.is_empty() {
+                // The state is told before the turns that belong to it. The call answers once all is told.
+                state.switchboard.inspect_call(self.answer.conversation_id).await;
+                if self.events.is_empty() {
+                    return;
+                }
+            }
+            match timeout_at(limit, self.events.recv()).await {
+                Ok(Ok(event)) => self.take(event),
+                Ok(Err(RecvError::Lagged(_))) => {}
+                Ok(Err(RecvError::Closed)) => self.answer.next = Next::Nobody,
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn take(&mut self, event: LiveEvent) {
+        match event {
+            LiveEvent::State { state, .. } => {
+                self.answer.next = match state {
+                    LiveState::Listening => Next::User,
+                    _ => Next::Agent,
+                };
+            }
+            LiveEvent::End => self.answer.next = Next::Nobody,
+            LiveEvent::Turn(fact) if fact.speaker == Speaker::Agent => {
+                let mut turn = turn_of(*fact);
+                let latency = self.latency.take_if(|(start_ms, _)| *start_ms == turn.start_ms);
+                turn.latency = latency.map(|(_, latency)| latency);
+                self.answer.turns.push(turn);
+            }
+            LiveEvent::Recorded(event) => self.recorded(&event),
+            LiveEvent::Turn(_) | LiveEvent::Words { .. } | LiveEvent::Operator { .. } => {}
+        }
+    }
+
+    fn recorded(&mut self, event: &EventFact) {
+        if let Some(latency) = latency_of(event) {
+            self.latency = Some((event.at_ms, latency));
+        }
+        let kind = EventType::parse(&event.name);
+        let (Some(EventType::BuiltInTool | EventType::ToolBegan | EventType::ToolAnswered), Ok(call)) =
+            (kind, serde_json::from_str::<ToolCall>(&event.detail))
+        else {
+            return;
+        };
+        let begun = |begun: &&mut ToolCall| call.run.is_some() && begun.run == call.run;
+        match self.answer.tool_calls.iter_mut().find(begun) {
+            Some(begun) => begun.result = call.result,
+            None => self.answer.tool_calls.push(call),
+        }
+    }
+}
