@@ -20,7 +20,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::{
     live_socket::{Format, Goodbye, LiveSocket, come_again, open},
-    live_tickets::{Bearer, TicketParameters, TicketPurpose, admit, elsewhere},
+    live_tickets::{Bearer, TicketParameters, TicketPurpose, admit, elsewhere, no_longer_allowed},
     operator_audio::OperatorAudio,
 };
 use crate::{
@@ -97,7 +97,7 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
         Ok(First::Start { format }) => format,
         Err(goodbye) => return goodbye,
     };
-    let line = match state.switchboard.operate_call(id, bearer.by).await {
+    let line = match state.switchboard.operate_call(id, bearer.by.clone()).await {
         Some(Ok(line)) => line,
         Some(Err(OperateRefusal::Taken(by))) => return Some((close_code::POLICY, taken(&by).into())),
         Some(Err(OperateRefusal::NotNow(why))) => {
@@ -112,7 +112,10 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
     if !socket.tell(&json!({ "event": "ready", "format": format })).await {
         return None;
     }
-    run(socket, line, audio).await
+    tokio::select! {
+        goodbye = run(socket, line, audio) => goodbye,
+        goodbye = no_longer_allowed(state, &bearer) => goodbye,
+    }
 }
 
 /// Passes audio on in both directions. An operator whose line is dropped here was lost.
