@@ -68,15 +68,17 @@ fn heard_by_phone(live: &Live) -> String {
 #[tokio::test(start_paused = true)]
 async fn an_operator_whose_messages_are_too_large_or_broken_is_lost_and_the_agent_is_back() {
     let back = Phrases::built_in("en").unwrap().back_with_you;
-    let piece =
-        |payload: Vec<u8>, last| Message::Frame(Frame::message(Bytes::from(payload), OpCode::Data(Data::Text), last));
+    let frame = |kind, payload: Vec<u8>, last| Message::Frame(Frame::message(payload, OpCode::Data(kind), last));
     for (name, messages) in [
         ("oversized", vec![Message::Binary(vec![0; 16_385].into())]),
         (
             "endless",
-            vec![piece(vec![b'x'; 9_000], false), piece(vec![b'x'; 9_000], false)],
+            vec![
+                frame(Data::Text, vec![b'x'; 9_000], false),
+                frame(Data::Continue, vec![b'x'; 9_000], false),
+            ],
         ),
-        ("no UTF-8", vec![piece(vec![0xff, 0xfe], true)]),
+        ("no UTF-8", vec![frame(Data::Text, vec![0xff, 0xfe], true)]),
     ] {
         let live = live().await;
         let mut operator = live.operate().await;

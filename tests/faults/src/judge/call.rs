@@ -86,7 +86,7 @@ impl Call {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
 
-    /// Returns what its callee hears.
+    /// Returns the sound at the callee's phone.
     pub fn sound(&self) -> MutexGuard<'_, Sound> {
         self.sound.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! What a callee hears of a call, and for how long it heard nothing.
+//! Sound at a callee's phone, and the silences in it.
 
 use std::time::{Duration, Instant};
 

@@ -24,9 +24,9 @@ impl Scene {
     }
 }
 
-/// Returns a frame of a text message; the last one unless more follow.
-fn text_frame(payload: Vec<u8>, last: bool) -> Message {
-    Message::Frame(Frame::message(Bytes::from(payload), OpCode::Data(Data::Text), last))
+/// Returns a frame of a message, the last one or not.
+fn frame(kind: Data, payload: Vec<u8>, last: bool) -> Message {
+    Message::Frame(Frame::message(Bytes::from(payload), OpCode::Data(kind), last))
 }
 
 /// Waits until the socket is closed in whatever way. Returns the code, if one came.
@@ -124,11 +124,11 @@ async fn broken_and_oversized_first_messages_cost_a_listener_its_place_and_nothi
         (
             "fragments",
             vec![
-                text_frame(vec![b'x'; 3_000], false),
-                text_frame(vec![b'x'; 3_000], false),
+                frame(Data::Text, vec![b'x'; 3_000], false),
+                frame(Data::Continue, vec![b'x'; 3_000], false),
             ],
         ),
-        ("no UTF-8", vec![text_frame(vec![0xff, 0xfe, 0x80], true)]),
+        ("no UTF-8", vec![frame(Data::Text, vec![0xff, 0xfe, 0x80], true)]),
         ("deep", vec![Message::Text("[".repeat(4_000).into())]),
         ("binary", vec![Message::Binary(vec![0; 4_000].into())]),
         ("empty", vec![Message::Text("".into())]),
