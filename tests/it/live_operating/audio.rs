@@ -53,11 +53,10 @@ impl AgentVoice for HummingVoice {
 }
 
 impl Operator {
-    /// Hums for so many frames of 20 ms, the last of which ends `cut` samples early.
-    async fn hums(&mut self, frames: usize, cut: usize) {
+    /// Hums for so many frames of 20 ms.
+    async fn hums(&mut self, frames: usize) {
         for n in 0..frames {
-            let samples = if n + 1 == frames { 160 - cut } else { 160 };
-            self.frame(&hum(n * 160, samples, 100.0, 8_000)).await;
+            self.frame(&hum(n * 160, 160, 110.0, 8_000)).await;
         }
     }
 }
@@ -72,6 +71,15 @@ fn has_hummed(audio: &PhoneAudio) -> bool {
     length_ms >= 500 && audio.longest_silence(length_ms - 500) < MS
 }
 
+/// Waits until the phone is so many milliseconds into a frame.
+async fn into_frame(live: &Live, ms: u64) {
+    let before = played(live).length_ms();
+    while played(live).length_ms() == before {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_phone_hears_no_click_and_no_gap_when_a_call_is_taken_over_and_given_back() {
     let live = live_with(Arc::new(Humming)).await;
@@ -80,11 +88,12 @@ async fn the_phone_hears_no_click_and_no_gap_when_a_call_is_taken_over_and_given
         assert!(Instant::now() < limit, "no greeting");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    // Each seam lies at another point of the waves.
+    // Each seam lies at another point of the waves, and of the phone's frames.
     for round in 0..4 {
+        into_frame(&live, 2 + 5 * round).await;
         let from_ms = played(&live).length_ms();
         let mut operator = live.operate().await;
-        operator.hums(75 + round, 13 * round).await;
+        operator.hums(75 + round as usize).await;
         let taken = played(&live);
         assert!(
             taken.longest_silence(from_ms) <= MOST_SILENCE,
@@ -96,10 +105,11 @@ async fn the_phone_hears_no_click_and_no_gap_when_a_call_is_taken_over_and_given
             "{round}: {}",
             taken.largest_step(from_ms)
         );
+        into_frame(&live, 17 - 5 * round).await;
         let from_ms = taken.length_ms();
         operator.tell(json!({ "event": "giveBack" })).await;
         assert_eq!(operator.until_closed().await.0, 1_000);
-        tokio::time::sleep(Duration::from_millis(1_500 + 7 * round as u64)).await;
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
         let given = played(&live);
         assert!(
             given.longest_silence(from_ms) <= MOST_SILENCE,
