@@ -284,6 +284,7 @@ async fn the_agent_is_back_within_three_seconds_of_an_operator_who_is_lost() {
         let live = live().await;
         let mut operator = live.operate().await;
         operator.says("One moment, I will look at that for you.").await;
+        operator.is_silent(200).await;
         let lost = Instant::now();
         let lost_ms = live.world.played(NUMBER).length_ms();
         let kept = (how == "stalls").then_some(operator);
