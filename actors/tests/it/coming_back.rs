@@ -202,10 +202,9 @@ async fn an_operator_of_a_call_that_is_brought_to_another_node_is_gone_and_the_a
     call.comes_back(1).await.unwrap();
     let _socket = call.open_media(1).await.unwrap();
     until("words", async || call.said().await.len() > before).await;
-    assert_eq!(
-        call.said().await[before],
-        Phrases::built_in("en").unwrap().back_with_you
-    );
+    let said = call.said().await[before].clone();
+    let (first, _) = Phrases::built_in("en").unwrap().back_with_you.split_once('.').unwrap();
+    assert!(said.starts_with(first), "{said}");
     let snapshot = call.nodes[1].switchboard.inspect_call(call.attempt).await.unwrap();
     assert_eq!(snapshot.operator, None);
     // The old node lets the operator go.
