@@ -5,12 +5,13 @@ pub(super) mod class;
 mod dashboards;
 mod delays;
 pub(super) mod judge;
+mod listeners;
 mod providers;
 mod recordings;
 mod report;
 pub(super) mod round;
 
-use self::round::Round;
+use self::round::{Clients, Round};
 use super::{
     BenchError,
     figures::{Figure, table, write_json},
@@ -25,15 +26,16 @@ pub(super) const PAUSE_MS: u64 = 200;
 /// `--strict`, every figure met its target.
 pub async fn run(args: BenchCallsArgs) -> Result<bool, BenchError> {
     let mut rounds = Vec::new();
-    let mut beside = vec![0];
-    if args.dashboards > 0 {
+    let mut beside = vec![Clients::default()];
+    let clients = Clients::of(&args);
+    if clients.any() {
         stay_on(round::client_core()).await?;
-        beside.push(args.dashboards);
+        beside.push(clients);
     }
     for calls in &args.calls {
-        for dashboards in &beside {
-            println!("{calls} calls, {dashboards} dashboards …");
-            rounds.push(round::run(*calls, *dashboards, &args).await?);
+        for clients in &beside {
+            println!("{} …", clients.beside(*calls));
+            rounds.push(round::run(*calls, *clients, &args).await?);
         }
     }
     let mut figures: Vec<_> = rounds.iter().map(report::figures).collect();
@@ -41,7 +43,7 @@ pub async fn run(args: BenchCallsArgs) -> Result<bool, BenchError> {
     println!("\n{}{}", table(runs, &figures), report::late_phones(&rounds));
     let moved = report::moved(&rounds);
     if !moved.is_empty() {
-        let runs = rounds.iter().filter(|round| round.dashboards > 0).map(Round::name);
+        let runs = rounds.iter().filter(|round| round.clients.any()).map(Round::name);
         println!("\n{}", table(runs, &moved));
         figures.extend(moved);
     }

@@ -149,6 +149,20 @@ pub struct BenchCallsArgs {
         value_parser = clap::value_parser!(u32).range(0..=500))]
     pub dashboards: u32,
 
+    /// Measure each number of calls twice, without and with this many listeners, spread over the calls
+    #[arg(long, default_value_t = 0, conflicts_with_all = ["streams", "dashboards", "plot"],
+        value_parser = clap::value_parser!(u32).range(0..=2_000))]
+    pub listeners: u32,
+
+    /// The same with this many listeners that never read, and with the memory of the service that they take
+    #[arg(long, default_value_t = 0, conflicts_with_all = ["streams", "dashboards", "plot"],
+        value_parser = clap::value_parser!(u32).range(0..=2_000))]
+    pub stalled_listeners: u32,
+
+    /// All listeners hear the same call
+    #[arg(long)]
+    pub on_one: bool,
+
     /// Record the calls, and check that every recording decodes and contains the words of its transcript
     #[arg(long)]
     pub recordings: bool,

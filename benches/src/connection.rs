@@ -1,6 +1,6 @@
 //! A plain HTTP/1 connection that is kept open: a client that costs next to nothing beside the service it measures.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use serde_json::json;
 use tokio::{
@@ -12,6 +12,13 @@ use super::BenchError;
 
 /// Bytes read at once.
 const PIECE: usize = 16 * 1024;
+
+/// Returns the loopback address of a client that stands for another machine: the service limits the connections of an
+/// address.
+pub fn source(client: u32) -> IpAddr {
+    let last = u8::try_from(client + 10).unwrap_or(u8::MAX);
+    IpAddr::V4(Ipv4Addr::new(127, 0, 0, last))
+}
 
 /// A response whose body came with its length.
 #[derive(Debug)]

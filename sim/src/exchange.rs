@@ -14,6 +14,7 @@ mod log;
 mod onward;
 mod persona;
 mod phone;
+mod played;
 mod protocol;
 mod registry;
 mod script;
@@ -41,7 +42,7 @@ use tokio::{
 };
 
 pub(crate) use self::http::malformed;
-use self::{handset::Background, inbound::Calling, log::Log, registry::Registry, stagger::Stagger};
+use self::{handset::Background, inbound::Calling, log::Log, played::Phonograph, registry::Registry, stagger::Stagger};
 pub use self::{
     handset::Figures,
     log::{LogEntry, LogEvent, read_log},
@@ -61,6 +62,8 @@ pub struct ExchangeSettings {
     pub log: Option<PathBuf>,
     /// Keeps the record in memory too, for [`ExchangeHandle::entries`].
     pub keep_log: bool,
+    /// Keeps the audio that the phones play in memory, for [`ExchangeHandle::played`].
+    pub keep_audio: bool,
     /// Seed that varies the callees and their words.
     pub seed: u64,
     /// Number of lines; a dial beyond them is refused with 429.
@@ -91,6 +94,7 @@ impl ExchangeSettings {
             listen,
             log: None,
             keep_log: false,
+            keep_audio: false,
             seed: 0,
             max_calls: 1_000,
             pick_up: Duration::from_secs(2)..=Duration::from_secs(6),
@@ -147,6 +151,7 @@ struct Switch {
     /// Calls that the phones make themselves.
     calling: Calling,
     background: Arc<Background>,
+    phonograph: Phonograph,
     stagger: Stagger,
     tasks: Mutex<JoinSet<()>>,
 }
@@ -187,6 +192,7 @@ impl Exchange {
             registry: Registry::default(),
             calling: Calling::default(),
             background: Arc::new(Background::new(settings.line_noise_dbfs)),
+            phonograph: Phonograph::default(),
             stagger: Stagger::new(settings.spread_frames),
             tasks: Mutex::default(),
             settings,
@@ -243,6 +249,12 @@ impl ExchangeHandle {
     /// Returns the record so far, or nothing if it is not kept in memory.
     pub fn entries(&self) -> Vec<LogEntry> {
         self.switch.log.entries()
+    }
+
+    /// Returns all that the phone with this number has played in its latest call, at 8 kHz and with the silence between;
+    /// nothing if audio is not kept.
+    pub fn played(&self, number: &str) -> Vec<i16> {
+        self.switch.phonograph.samples(number)
     }
 
     /// Returns the number of calls that ring or talk.

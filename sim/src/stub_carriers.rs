@@ -66,6 +66,8 @@ pub struct StubCarrierSettings {
     pub stall: Option<Stall>,
     /// Range of the ringing time; `None` leaves it to the exchange.
     pub pick_up: Option<RangeInclusive<Duration>>,
+    /// Keeps the audio that the phones play, for [`StubBase::played`].
+    pub keep_audio: bool,
     /// Wall clock of its list of calls.
     pub clock: Arc<dyn Clock>,
     /// Base URL of the service to which inbound calls are announced, without a trailing slash.
@@ -87,6 +89,7 @@ impl StubCarrierSettings {
             cut_after: None,
             stall: None,
             pick_up: None,
+            keep_audio: false,
             clock,
             service: SERVICE.to_owned(),
         }

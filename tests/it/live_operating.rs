@@ -1,5 +1,8 @@
 //! Tests of an operator who takes a live call over, observed at the phone, the operator, the model and in the record.
 
+mod attacks;
+mod audio;
+
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},
@@ -8,7 +11,10 @@ use std::{
 
 use domain::{
     phrases::Phrases,
-    ports::language_model::{HistoryItem, LanguageError, LanguageModel, ReplyEvent, ReplyRequest, Speaker},
+    ports::{
+        language_model::{HistoryItem, LanguageError, LanguageModel, ReplyEvent, ReplyRequest, Speaker},
+        synthesizer::Synthesizer,
+    },
 };
 use futures_util::{
     SinkExt, StreamExt,
@@ -20,6 +26,7 @@ use media::{
     codec,
     format::Encoding,
 };
+use providers::babble::BabbleSynthesizer;
 use serde_json::{Value, json};
 use sim::exchange::{Script, Step};
 use tokio::{net::TcpStream, time::Instant};
@@ -30,6 +37,7 @@ use tokio_tungstenite::{
 
 use support::{
     client::Answer,
+    phone_audio::MS,
     words::{lines, texts, tidy},
     world::{World, WorldSettings},
 };
@@ -60,6 +68,11 @@ struct Live {
 }
 
 async fn live() -> Live {
+    live_with(Arc::new(BabbleSynthesizer)).await
+}
+
+/// Returns such a call of an agent with this voice.
+async fn live_with(synthesizer: Arc<dyn Synthesizer>) -> Live {
     let steps = [
         Step::UntilAgentSaid,
         Step::WaitMs(20_000),
@@ -70,6 +83,8 @@ async fn live() -> Live {
     let model = Model::default();
     let world = World::start_with(WorldSettings {
         scripts: BTreeMap::from([("waits".to_owned(), Script::of(steps))]),
+        keep_audio: true,
+        synthesizer,
         mind: Some(Arc::new(model.clone())),
         ..WorldSettings::default()
     })
@@ -268,8 +283,10 @@ async fn the_agent_is_back_within_three_seconds_of_an_operator_who_is_lost() {
     for how in ["closes", "stalls"] {
         let live = live().await;
         let mut operator = live.operate().await;
-        operator.is_silent(2_000).await;
+        operator.says("One moment, I will look at that for you.").await;
+        operator.is_silent(200).await;
         let lost = Instant::now();
+        let lost_ms = live.world.played(NUMBER).length_ms();
         let kept = (how == "stalls").then_some(operator);
         let heard = |world: &World| texts(&world.phones().call(NUMBER).heard()).join(" ");
         // A phone's record has a sentence once it was heard whole.
@@ -282,6 +299,8 @@ async fn the_agent_is_back_within_three_seconds_of_an_operator_who_is_lost() {
                 heard(&live.world)
             );
         }
+        let silence = live.world.played(NUMBER).longest_silence(lost_ms) / MS;
+        assert!(silence <= 3_000, "{how}: {silence} ms");
         let left = live.told("operator_left");
         assert_eq!(left, [json!({ "by": KEY, "reason": "lost" })], "{how}");
         drop(kept);

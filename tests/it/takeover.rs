@@ -1,6 +1,8 @@
 //! Live calls that their carrier moves to another node: two services on one PostgreSQL behind a proxy, and
 //! Twilio's stub with real sockets.
 
+mod operators;
+
 use std::{
     collections::BTreeMap,
     sync::Arc,
@@ -30,6 +32,8 @@ use support::{
 const CALLEE: &str = "+15550100010";
 /// Asks for a person.
 const ASKER: &str = "+15550100040";
+/// Says nothing.
+const SILENT: &str = "+15550100050";
 /// Accepts no calls.
 const DESK: &str = "+15550100091";
 
@@ -84,10 +88,22 @@ impl Installation {
         let settings = StubCarrierSettings {
             service: public.clone(),
             cut_after,
-            scripts: BTreeMap::from([("asks".to_owned(), asks())]),
+            scripts: BTreeMap::from([
+                ("asks".to_owned(), asks()),
+                (
+                    "says-nothing".to_owned(),
+                    Script::of([Step::WaitMs(180_000), Step::HangUp]),
+                ),
+            ]),
+            keep_audio: true,
             ..StubCarrierSettings::on_loopback(
                 Arc::new(SystemClock),
-                &[(CALLEE, "cooperative"), (ASKER, "asks"), (DESK, "rejects")],
+                &[
+                    (CALLEE, "cooperative"),
+                    (ASKER, "asks"),
+                    (SILENT, "says-nothing"),
+                    (DESK, "rejects"),
+                ],
             )
         };
         let stub = TwilioStub::start(Flavour::Twilio, settings).await.unwrap();

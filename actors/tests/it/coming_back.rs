@@ -12,15 +12,16 @@ use actors::{
 use domain::{
     dial_token::{DialToken, Purpose},
     id::AttemptId,
+    phrases::Phrases,
     ports::{
         carrier::{CallProgress, CarrierCallId, EndCause},
         store::{
-            CALL_BACK, Claim, ConversationStatus, EventFact, Fact, NodeStore, RecordStore, ReturnStore, ReturningCall,
-            StoreError,
+            CALL_BACK, Claim, ConversationStatus, EventFact, Fact, NodeStore, OPERATOR_JOINED, OPERATOR_LEFT,
+            RecordStore, ReturnStore, ReturningCall, StoreError,
         },
     },
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::fake_carrier::{FakeSocket, media_leg};
 use tokio::{sync::broadcast::error::RecvError, time::sleep};
 
@@ -181,6 +182,37 @@ async fn a_call_that_is_brought_to_another_node_goes_on_there_and_its_old_node_l
             .sum::<usize>(),
         1
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operator_of_a_call_that_is_brought_to_another_node_is_gone_and_the_agent_says_so() {
+    let call = Talking::start().await;
+    let operators = |name: &str| -> Vec<Value> {
+        let events = call.worlds[0].store.events(call.attempt).into_iter();
+        let own = events.filter(|event| event.name == name);
+        own.map(|event| serde_json::from_str(&event.detail).unwrap()).collect()
+    };
+    let operated = call.nodes[0]
+        .switchboard
+        .operate_call(call.attempt, "Ada".to_owned())
+        .await;
+    let mut line = operated.unwrap().ok().unwrap();
+    until("the operator's record", async || operators(OPERATOR_JOINED).len() == 1).await;
+    let before = call.said().await.len();
+    call.comes_back(1).await.unwrap();
+    let _socket = call.open_media(1).await.unwrap();
+    until("words", async || call.said().await.len() > before).await;
+    let said = call.said().await[before].clone();
+    let (first, _) = Phrases::built_in("en").unwrap().back_with_you.split_once('.').unwrap();
+    assert!(said.starts_with(first), "{said}");
+    let snapshot = call.nodes[1].switchboard.inspect_call(call.attempt).await.unwrap();
+    assert_eq!(snapshot.operator, None);
+    // The old node lets the operator go.
+    call.worlds[0].carrier.drop_sockets();
+    until("the end of the operator's line", async || call.live().await == [0, 1]).await;
+    while line.heard().await.is_some() {}
+    drop(line);
+    assert_eq!(operators(OPERATOR_LEFT)[0], json!({ "by": "Ada", "reason": "lost" }));
 }
 
 #[tokio::test(start_paused = true)]

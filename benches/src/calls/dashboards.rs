@@ -5,7 +5,6 @@ mod pages;
 mod traffic;
 
 use std::{
-    net::{IpAddr, Ipv4Addr},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -17,7 +16,12 @@ use tokio::{
 };
 
 use self::pages::Page;
-use crate::{BenchError, connection::Connection, processes::ACCOUNT_EMAIL, site::Site};
+use crate::{
+    BenchError,
+    connection::{Connection, source},
+    processes::ACCOUNT_EMAIL,
+    site::Site,
+};
 use sim::samples::Samples;
 
 pub use self::traffic::Traffic;
@@ -96,12 +100,6 @@ impl Dashboards {
         let requests = std::mem::take(&mut *locked(&self.requests));
         Ok(requests)
     }
-}
-
-/// Returns the loopback address of a session, because the service limits the connections of an address.
-fn source(session: u32) -> IpAddr {
-    let last = u8::try_from(session + 10).unwrap_or(u8::MAX);
-    IpAddr::V4(Ipv4Addr::new(127, 0, 0, last))
 }
 
 fn locked(requests: &Mutex<Requests>) -> MutexGuard<'_, Requests> {

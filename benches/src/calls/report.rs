@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 
 use super::{
     class::Class,
+    dashboards::Requests,
     delays::HeldUp,
     judge::{ClassFigures, GAP_LIMIT_MS},
+    listeners::Heard,
     round::{Pause, Round},
 };
 use crate::{
@@ -17,8 +19,11 @@ use crate::{
 };
 use sim::samples::Samples;
 
-/// Most that open dashboards may add to the response, in ms at the 95th percentile.
+/// Most that clients beside the calls may add to the response, in ms at the 95th percentile.
 const MOVED_MS: f64 = 5.0;
+
+/// Most memory of the service that a listener who never reads may take, in MiB.
+const MIB_PER_STALLED: f64 = 1.0;
 
 /// Largest share of a core that a call may take.
 const CORES_PER_CALL: f64 = 0.0020;
@@ -139,9 +144,9 @@ pub fn figures(round: &Round) -> Vec<Figure> {
     figures
 }
 
-/// Returns for each round with dashboards how they changed the round before it, which has none.
+/// Returns for each round with clients how they changed the round before it, which has none.
 pub fn moved(rounds: &[Round]) -> Vec<Vec<Figure>> {
-    let pairs = rounds.windows(2).filter(|pair| pair[1].dashboards > 0);
+    let pairs = rounds.windows(2).filter(|pair| pair[1].clients.any());
     pairs.map(|pair| moved_by(&pair[0], &pair[1])).collect()
 }
 
@@ -150,23 +155,48 @@ fn moved_by(without: &Round, with: &Round) -> Vec<Figure> {
     let [before, after] = [without, with].map(p95);
     let moved = before.zip(after).map(|(before, after)| after - before);
     let response = with.pause.response();
-    let requests = &with.requests;
-    let ms = |share: f64| requests.ms.percentile(share);
-    vec![
+    let mut figures = vec![
         Figure::new(format!("{response}, ms, p95, without"), before, "", 1),
         Figure::new(format!("{response}, ms, p95, with"), after, "", 1),
-        Figure::new("dashboards moved it by, ms", moved, "", 1).at_most(MOVED_MS),
+        Figure::new("clients moved it by, ms", moved, "", 1).at_most(MOVED_MS),
         Figure::new(
             "cores of the service, added",
             with.service_cores - without.service_cores,
             "",
             3,
         ),
+    ];
+    if with.clients.dashboards > 0 {
+        figures.extend(of_dashboards(&with.requests));
+    }
+    if with.clients.listeners > 0 {
+        figures.extend(of_listeners(&with.heard));
+    }
+    if with.clients.stalled > 0 {
+        let each = Figure::new("MiB of the service per stalled listener", with.mib_per_stalled, "", 3);
+        figures.push(each.at_most(MIB_PER_STALLED));
+    }
+    figures
+}
+
+fn of_dashboards(requests: &Requests) -> [Figure; 5] {
+    let ms = |share: f64| requests.ms.percentile(share);
+    [
         Figure::count("requests of the dashboards", requests.ms.len()),
         Figure::count("requests not answered with 200", requests.failed).at_most(0.0),
         Figure::count("events that they got", requests.events),
         Figure::new("response to a dashboard, ms, p50", ms(0.5), "", 1),
         Figure::new("response to a dashboard, ms, p95", ms(0.95), "", 1),
+    ]
+}
+
+fn of_listeners(heard: &Heard) -> [Figure; 4] {
+    let late = |share: f64| heard.late_ms.percentile(share);
+    [
+        Figure::count("messages that the listeners heard", heard.late_ms.len()).at_least(1.0),
+        Figure::new("audio that they lost, ms", heard.lost_ms as f64, "", 0).at_most(0.0),
+        Figure::new("a listener's audio late, ms, p50", late(0.5), "", 1),
+        Figure::new("a listener's audio late, ms, p99", late(0.99), "", 1),
     ]
 }
 
@@ -245,7 +275,8 @@ fn round_json(round: &Round) -> Value {
         })
         .collect();
     json!({
-        "calls": round.calls, "dashboards": round.dashboards, "measured": round.pause.response(),
+        "calls": round.calls, "dashboards": round.clients.dashboards, "listeners": round.clients.listeners,
+        "stalledListeners": round.clients.stalled, "onOneCall": round.clients.on_one, "measured": round.pause.response(),
         "serviceCores": round.service_cores, "coresPerCall": round.cores_per_call(),
         "serviceWaitedShare": round.service_waited,
         "kibPerCall": round.kib_per_call, "idleMib": round.idle_mib,
@@ -265,6 +296,8 @@ fn round_json(round: &Round) -> Value {
         "dashboardRequests": {
             "ms": round.requests.ms.json(), "failed": round.requests.failed, "events": round.requests.events,
         },
+        "listenersAudio": { "lateMs": round.heard.late_ms.json(), "lostMs": round.heard.lost_ms },
+        "mibPerStalledListener": round.mib_per_stalled,
         "longestGapMs": verdict.longest_gap_ms, "callsWithTooLongAGap": verdict.gaps,
         "phoneCores": round.phone_cores,
         "phoneFramesLateMs": { "p99": verdict.frames_late_ms(0.99), "most": verdict.frames_late_ms(1.0) },

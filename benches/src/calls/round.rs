@@ -10,6 +10,7 @@ use super::{
     dashboards::{Dashboards, Requests, Traffic},
     delays::HeldUp,
     judge::{Verdict, judge},
+    listeners::{Heard, Listeners, open_stalled},
     providers::Behind,
     recordings::{self, Recordings},
 };
@@ -97,15 +98,65 @@ impl Pause {
     }
 }
 
+/// Clients beside the calls.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Clients {
+    /// Open dashboards.
+    pub dashboards: u32,
+    /// Listeners.
+    pub listeners: u32,
+    /// Listeners that never read.
+    pub stalled: u32,
+    /// Whether all listeners hear the same call.
+    pub on_one: bool,
+}
+
+impl Clients {
+    /// Returns the clients that the command line asks for.
+    pub fn of(args: &BenchCallsArgs) -> Self {
+        Self {
+            dashboards: args.dashboards,
+            listeners: args.listeners,
+            stalled: args.stalled_listeners,
+            on_one: args.on_one,
+        }
+    }
+
+    /// Returns whether there are any.
+    pub fn any(self) -> bool {
+        self.dashboards + self.listeners + self.stalled > 0
+    }
+
+    /// Returns the name of a round with this many calls.
+    pub fn beside(self, calls: u32) -> String {
+        let at_one = if self.on_one { " at one call" } else { "" };
+        let mut name = format!("{calls} calls");
+        for (count, kind) in [
+            (self.dashboards, "dashboards".to_owned()),
+            (self.listeners, format!("listeners{at_one}")),
+            (self.stalled, format!("stalled listeners{at_one}")),
+        ] {
+            if count > 0 {
+                let _ = write!(name, ", {count} {kind}");
+            }
+        }
+        name
+    }
+}
+
 /// Results of a round.
 #[derive(Debug, Clone)]
 pub struct Round {
     /// Concurrent calls.
     pub calls: u32,
-    /// Open dashboards.
-    pub dashboards: u32,
+    /// Clients beside them.
+    pub clients: Clients,
     /// Requests of the dashboards during the calls.
     pub requests: Requests,
+    /// Audio that the listeners heard meanwhile.
+    pub heard: Heard,
+    /// Memory of the service that each stalled listener takes, in MiB.
+    pub mib_per_stalled: Option<f64>,
     /// Start of the latencies.
     pub pause: Pause,
     /// Cores used by the service while all calls talked.
@@ -138,10 +189,7 @@ impl Round {
 
     /// Returns the name of the round.
     pub fn name(&self) -> String {
-        match self.dashboards {
-            0 => format!("{} calls", self.calls),
-            dashboards => format!("{} calls, {dashboards} dashboards", self.calls),
-        }
+        self.clients.beside(self.calls)
     }
 
     /// Returns the service's cores per call.
@@ -150,8 +198,8 @@ impl Round {
     }
 }
 
-/// Places `calls` calls and measures for the requested seconds once all of them talk, with open dashboards.
-pub async fn run(calls: u32, dashboards: u32, args: &BenchCallsArgs) -> Result<Round, BenchError> {
+/// Places `calls` calls and measures for the requested seconds once all of them talk, with these clients.
+pub async fn run(calls: u32, clients: Clients, args: &BenchCallsArgs) -> Result<Round, BenchError> {
     let mix = Mix {
         interrupts: args.interrupts,
         noisy: args.noisy,
@@ -179,7 +227,7 @@ pub async fn run(calls: u32, dashboards: u32, args: &BenchCallsArgs) -> Result<R
         recordings: args.recordings,
     };
     let _streams = open_streams(&site, args.streams).await?;
-    let open = Dashboards::open(&site, dashboards).await?;
+    let open = Dashboards::open(&site, clients.dashboards).await?;
     let traffic = match args.dashboards {
         0 => None,
         _ => Some(Traffic::begin(&api).await?),
@@ -187,7 +235,13 @@ pub async fn run(calls: u32, dashboards: u32, args: &BenchCallsArgs) -> Result<R
     open.forget();
     let disk = disk_kib(&site)?;
     let campaigns = talk.launch(&api, behind).await?;
+    let listeners = Listeners::open(&site, &api, (clients.listeners, clients.on_one)).await?;
+    let before_stalled_mib = service.resident_mib()?;
+    let stalled = open_stalled(&site, &api, (clients.stalled, clients.on_one)).await?;
     let measured = measure((&service, site.settings.listen), &site.phones, args.seconds).await?;
+    let heard = listeners.close().await?;
+    drop(stalled);
+    let stalled_mib = measured.peak_mib - before_stalled_mib;
     let conversations = ended(&api, &campaigns).await?;
     let requests = open.close().await?;
     if let Some(traffic) = traffic {
@@ -201,8 +255,10 @@ pub async fn run(calls: u32, dashboards: u32, args: &BenchCallsArgs) -> Result<R
     };
     let round = Round {
         calls,
-        dashboards,
+        clients,
         requests,
+        heard,
+        mib_per_stalled: (clients.stalled > 0).then(|| stalled_mib / f64::from(clients.stalled)),
         pause,
         recordings,
         idle_mib,
@@ -251,6 +307,8 @@ fn minutes(conversations: &[Value]) -> f64 {
 fn environment(behind: Option<Behind>, stubs: SocketAddr, args: &BenchCallsArgs) -> Vec<(&'static str, String)> {
     let mut all = behind.map_or_else(Vec::new, |behind| behind.environment(stubs));
     all.push(("RINGBACK_SPECULATION", args.speculation.as_str().to_owned()));
+    let listeners = args.listeners + args.stalled_listeners;
+    all.push(("RINGBACK_MAX_LISTENERS", listeners.to_string()));
     all
 }
 

@@ -90,6 +90,16 @@ impl Ledger {
             .clamp(self.floor, self.sent)
     }
 
+    /// Returns the position at which the frame of so many samples ends that the line plays now. A line plays whole
+    /// frames: one that it has begun is played to its end, whatever is cleared.
+    pub fn frame_end(&self, now_ms: u64, frame: u64) -> u64 {
+        let head = self.head(now_ms);
+        let begun = self.anchor.map_or(head, |anchor| anchor.position);
+        let played = head.saturating_sub(begun) % frame;
+        let rest = if played == 0 { 0 } else { frame - played };
+        (head + rest).min(self.sent)
+    }
+
     /// Notes that `samples` were sent.
     pub fn send(&mut self, samples: u64, now_ms: u64) {
         let head = self.head(now_ms);
@@ -216,6 +226,22 @@ mod tests {
         ledger.send(1_600, 5_000);
         assert_eq!(ledger.head(5_100), 2_400, "playout begins anew after a pause");
         assert!(!ledger.is_idle(5_199) && ledger.is_idle(5_200));
+    }
+
+    #[test]
+    fn a_frame_that_the_line_has_begun_is_played_to_its_end() {
+        let mut ledger = ledger(true);
+        ledger.send(1_600, 1_000);
+        let mark = ledger.mark().unwrap();
+        ledger.send(1_640, 1_000);
+        for (now_ms, end) in [(1_000, 0), (1_001, 160), (1_020, 160), (1_021, 320), (1_199, 1_600)] {
+            assert_eq!(ledger.frame_end(now_ms, 160), end, "{now_ms}");
+        }
+        // The line was slower than the clock, and its frames begin with its mark.
+        ledger.marked(mark, 1_213);
+        for (now_ms, end) in [(1_213, 1_600), (1_214, 1_760), (1_233, 1_760), (1_417, 3_240)] {
+            assert_eq!(ledger.frame_end(now_ms, 160), end, "{now_ms}");
+        }
     }
 
     #[test]

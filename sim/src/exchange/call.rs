@@ -233,6 +233,9 @@ impl Call<'_> {
         let person = Person::new(&order.to, self.switch.settings.seed);
         let mut handset =
             Handset::new(order.callee.behaviour(person), &order.to).on_line(&order.callee.line(), &order.to);
+        if self.switch.settings.keep_audio {
+            handset.keep_audio(self.switch.phonograph.begin(&order.to));
+        }
         let mut opened = None;
         let mut address = order.stream_url.clone();
         loop {

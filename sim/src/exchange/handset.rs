@@ -28,6 +28,7 @@ use super::{
     line::Line,
     log::LogEvent,
     persona::{Act, Behaviour, Sense},
+    played::Played,
     protocol::Incoming,
     script::LineSound,
 };
@@ -59,6 +60,8 @@ pub(super) struct Handset {
     meter: Meter,
     log: Vec<LogEvent>,
     playing: Vec<u8>,
+    /// Takes all that plays, if it is kept.
+    played: Option<Played>,
     key_detector: KeyDetector,
     keys: Vec<char>,
     hang_up: bool,
@@ -82,6 +85,7 @@ impl Handset {
             meter: Meter::default(),
             log: Vec::new(),
             playing: Vec::with_capacity(super::line::FRAME),
+            played: None,
             key_detector: KeyDetector::default(),
             keys: Vec::new(),
             hang_up: false,
@@ -97,6 +101,11 @@ impl Handset {
             .fold(0, |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
         self.backdrop = Backdrop::new(sound, seed);
         self
+    }
+
+    /// Keeps all that plays from now on.
+    pub(super) fn keep_audio(&mut self, played: Played) {
+        self.played = Some(played);
     }
 
     /// Takes a message of the caller; returns the marks to send back at once.
@@ -185,6 +194,9 @@ impl Handset {
     }
 
     fn hear(&mut self, now_us: u64) {
+        if let Some(played) = &self.played {
+            played.add(&self.playing);
+        }
         self.meter.played(now_us, self.playing.len(), self.line.is_empty());
         let noticed = self.recogniser.hear(&self.playing, ms(now_us), &mut self.meter);
         if self.behaviour.follows_the_agent()

@@ -138,6 +138,11 @@ impl StubBase {
         self.phones.entries()
     }
 
+    /// Returns all that the phone with this number has played in its latest call, at 8 kHz.
+    pub fn played(&self, number: &str) -> Vec<i16> {
+        self.phones.played(number)
+    }
+
     /// Returns the number of phones that ring or talk.
     pub fn live_calls(&self) -> usize {
         self.phones.live_calls()

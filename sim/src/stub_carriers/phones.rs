@@ -70,6 +70,7 @@ impl Phones {
         let of_exchange = ExchangeSettings {
             clock: settings.clock.clone(),
             scripts: settings.scripts.clone(),
+            keep_audio: settings.keep_audio,
             pick_up: settings.pick_up.clone().unwrap_or(of_exchange.pick_up),
             ..of_exchange
         };
@@ -84,6 +85,11 @@ impl Phones {
     /// Returns the record of the phones' speech and hearing.
     pub fn entries(&self) -> Vec<LogEntry> {
         self.exchange.entries()
+    }
+
+    /// Returns the audio that a phone has played.
+    pub fn played(&self, number: &str) -> Vec<i16> {
+        self.exchange.played(number)
     }
 
     /// Returns the number of calls that ring or talk.

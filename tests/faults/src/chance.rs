@@ -13,6 +13,9 @@ pub fn of(seed: u64, name: &str) -> StdRng {
     StdRng::seed_from_u64(hash ^ seed)
 }
 
+/// Time for which a patient callee stays.
+const PATIENCE_MS: u64 = 180_000;
+
 /// Behaviour of a telephone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Callee {
@@ -44,6 +47,8 @@ pub enum Manner {
     Faultless,
     /// No faults, and most callees stay for some seconds.
     Talkative,
+    /// No faults, and every callee stays for minutes.
+    Patient,
 }
 
 /// Returns the plan of one dial of a number.
@@ -60,6 +65,7 @@ pub fn plan(rng: &mut StdRng, manner: Manner) -> Plan {
         _ => Outcome::Placed,
     };
     let callee = match rng.random_range(0..100) {
+        _ if manner == Manner::Patient => Callee::Answers(PATIENCE_MS),
         0..80 if manner == Manner::Talkative => Callee::Answers(rng.random_range(2_000..6_000)),
         0..60 if faultless => Callee::Answers(rng.random_range(400..900)),
         0..80 if faultless => Callee::Busy,

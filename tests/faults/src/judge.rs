@@ -5,6 +5,7 @@
 mod api;
 mod call;
 mod media;
+mod sound;
 mod webhooks;
 
 use std::{
@@ -85,6 +86,7 @@ pub async fn serve(args: JudgeArgs) -> io::Result<()> {
         .route(&format!("{account}/Calls/{{call}}"), get(api::show).post(api::change))
         .route("/hook", post(webhooks::receive))
         .route("/live", get(api::live))
+        .route("/silence/{attempt}", post(api::silence))
         .with_state(judge);
     let listener = TcpListener::bind(args.listen).await?;
     axum::serve(listener, router).await

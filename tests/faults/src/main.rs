@@ -13,6 +13,8 @@ mod journal;
 mod judge;
 mod keeper;
 mod node;
+mod operator;
+mod operators;
 mod postgres;
 mod promotion;
 mod proxy;
@@ -43,6 +45,8 @@ enum Command {
     Run(run::RunArgs),
     /// Kill a node at every one of its fsyncs (on PostgreSQL: commits), and judge
     Deaths(deaths::DeathsArgs),
+    /// Take calls over, lose the operators in every way, and measure the silence at the phone
+    Operators(operators::OperatorsArgs),
     /// Kill the database and promote a standby that lacks the last commits
     Promotion(promotion::PromotionArgs),
     /// Replace every node by a new process under load, one after the other, and judge
@@ -60,6 +64,7 @@ async fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => until_told(run::run(args)).await,
         Command::Deaths(args) => until_told(deaths::run(args)).await,
+        Command::Operators(args) => until_told(operators::run(args)).await,
         Command::Promotion(args) => until_told(promotion::run(args)).await,
         Command::Rolling(args) => until_told(rolling::run(args)).await,
         Command::Trace(args) => trace::trace(&args),

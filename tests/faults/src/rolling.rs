@@ -190,7 +190,7 @@ fn command(args: &RollingArgs) -> String {
 }
 
 /// Waits until the front sends requests to a node.
-async fn until_ready(world: &World, node: usize) -> io::Result<()> {
+pub async fn until_ready(world: &World, node: usize) -> io::Result<()> {
     let limit = Instant::now() + READY_WITHIN;
     let (node, front) = (&world.nodes[node], &world.front);
     while !front.as_ref().is_some_and(|front| front.sends_to(node.listen)) {

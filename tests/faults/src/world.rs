@@ -294,6 +294,23 @@ impl World {
     }
 }
 
+impl World {
+    /// Returns the longest silence at the phone of an attempt since this was asked last, in milliseconds.
+    pub async fn longest_silence_ms(&self, attempt: &str) -> io::Result<u64> {
+        let (_, body) = http::send(Ask {
+            method: "POST",
+            url: &format!("http://{}/silence/{attempt}", self.judge),
+            headers: &[],
+            body: Vec::new(),
+            within: Duration::from_secs(5),
+        })
+        .await?;
+        let told: Value = serde_json::from_slice(&body)?;
+        let longest = told["longestMs"].as_u64();
+        longest.ok_or_else(|| io::Error::other(format!("the judge knows no call of {attempt}")))
+    }
+}
+
 fn start_judge(recipe: &Recipe, listen: SocketAddr, folder: &Path) -> io::Result<Kept> {
     let mut arguments: Vec<OsString> = vec!["judge".into(), "--listen".into(), listen.to_string().into()];
     arguments.extend(["--log".into(), folder.join("judge.jsonl").into()]);
@@ -302,6 +319,7 @@ fn start_judge(recipe: &Recipe, listen: SocketAddr, folder: &Path) -> io::Result
         Manner::Faulty => "faulty",
         Manner::Faultless => "faultless",
         Manner::Talkative => "talkative",
+        Manner::Patient => "patient",
     };
     arguments.extend(["--manner".into(), manner.into()]);
     Kept::start(&std::env::current_exe()?, &arguments, &[], &folder.join("judge.log"))

@@ -11,6 +11,7 @@ pub mod contract;
 pub mod fake_actor;
 pub mod model_stubs;
 pub mod pdf;
+pub mod phone_audio;
 pub mod phone_log;
 pub mod postgres;
 pub mod program;

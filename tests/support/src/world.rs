@@ -61,6 +61,7 @@ use super::{
     app::{START, catalog, document_settings, new_account, numbers},
     certificate::SelfSigned,
     client::Client,
+    phone_audio::PhoneAudio,
     phone_log::PhoneLog,
 };
 
@@ -75,6 +76,8 @@ pub struct WorldSettings {
     pub synthesizer: Arc<dyn Synthesizer>,
     /// Scripts for phones.
     pub scripts: BTreeMap<String, Script>,
+    /// Whether the audio that phones play is kept, for [`World::played`].
+    pub keep_audio: bool,
     /// Settings of the node.
     pub node: NodeSettings,
     /// The only carrier, built from the address of the service; `None` uses the simulated one.
@@ -117,6 +120,7 @@ impl Default for WorldSettings {
             transcriber: Arc::new(BabbleTranscriber),
             synthesizer: Arc::new(BabbleSynthesizer),
             scripts: BTreeMap::new(),
+            keep_audio: false,
             node: NodeSettings::default(),
             trunk: None,
             certificate: None,
@@ -336,6 +340,7 @@ impl World {
             listen: self.exchange_at,
             clock: self.clock.clone(),
             scripts: self.settings.scripts.clone(),
+            keep_audio: self.settings.keep_audio,
             ..ExchangeSettings::on_loopback()
         };
         self.exchange = Some(Exchange::start(settings).await.unwrap());
@@ -358,6 +363,12 @@ impl World {
     /// Returns the exchange's record, entry by entry.
     pub fn entries(&self) -> Vec<LogEntry> {
         self.exchange.as_ref().map(ExchangeHandle::entries).unwrap_or_default()
+    }
+
+    /// Returns all that the phone with this number has played in its latest call.
+    pub fn played(&self, number: &str) -> PhoneAudio {
+        let exchange = self.exchange.as_ref();
+        PhoneAudio(exchange.map(|exchange| exchange.played(number)).unwrap_or_default())
     }
 
     /// Returns the stored turns of a conversation with their times.

@@ -100,7 +100,9 @@ impl State {
             | Phase::HangingUp { .. }
             | Phase::Ended => Resume::No,
         };
-        self.operator_gone("lost", fx);
+        if self.operator_gone("lost", fx) {
+            fx.push(Effect::SetTimer(CallTimer::Closing, self.rules.closing_lead_ms()));
+        }
         self.drop_reply(fx);
         self.keep_keys(fx);
         self.leave_listening(now_ms, fx);

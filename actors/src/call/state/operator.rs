@@ -2,11 +2,11 @@
 //! silent meanwhile, asks no model and runs no tool; the words of both are recorded.
 
 use media::turn::endpointing::Utterance;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Effect, Latency, Phase, State, event_fact};
 use crate::call::CallTimer;
-use domain::ports::store::{Fact, OPERATOR_JOINED, OPERATOR_LEFT};
+use domain::ports::store::{EventFact, Fact, OPERATOR_JOINED, OPERATOR_LEFT};
 
 /// How an operator leaves a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,16 +121,14 @@ impl State {
         }
     }
 
-    /// Notes that the call goes on without its operator, if it has one.
-    pub(super) fn operator_gone(&mut self, reason: &str, fx: &mut Vec<Effect>) {
-        if self.operator.is_none() {
-            return;
-        }
-        if self.phase == (Phase::Operator { leaving: false }) {
+    /// Notes that the call goes on without its operator, if it has one. Returns whether the call's time was up
+    /// meanwhile.
+    pub(super) fn operator_gone(&mut self, reason: &str, fx: &mut Vec<Effect>) -> bool {
+        if self.operator.is_some() && self.phase == (Phase::Operator { leaving: false }) {
             self.record_left(reason, fx);
             fx.push(Effect::UnseatOperator);
         }
-        self.operator = None;
+        self.operator.take().is_some_and(|operator| operator.overdue)
     }
 
     /// Notes that the call's time is up. The operator may finish.
@@ -141,8 +139,7 @@ impl State {
     }
 
     fn record_left(&self, reason: &str, fx: &mut Vec<Effect>) {
-        let detail = json!({ "by": self.operator(), "reason": reason }).to_string();
-        fx.push(event_fact(OPERATOR_LEFT, self.elapsed_ms(self.now_ms), &detail));
+        fx.push(left(self.operator(), reason, self.elapsed_ms(self.now_ms)));
     }
 
     fn agent_is_back(&mut self, lost: bool, now_ms: u64, fx: &mut Vec<Effect>) {
@@ -155,13 +152,31 @@ impl State {
         } else if let Some(why) = self.leg.deaf.take() {
             self.give_up(&why, fx);
         } else if lost {
-            // The model is asked once this was heard.
-            self.user.unanswered = true;
-            self.say_all(self.rules.phrases.back_with_you, false, fx);
+            self.say_back_with_you(fx);
         } else if self.user.speaking {
             self.listen(now_ms, fx);
         } else {
             self.think(now_ms, fx);
         }
     }
+
+    /// Says that the operator's connection was lost. The model is asked once this was heard.
+    pub(super) fn say_back_with_you(&mut self, fx: &mut Vec<Effect>) {
+        self.user.unanswered = true;
+        self.say_all(self.rules.phrases.back_with_you, false, fx);
+    }
+}
+
+/// Returns the record of an operator's end.
+pub(super) fn left(by: Option<&str>, reason: &str, at_ms: i64) -> Effect {
+    let detail = json!({ "by": by, "reason": reason }).to_string();
+    event_fact(OPERATOR_LEFT, at_ms, &detail)
+}
+
+/// Returns the name of the operator who had the call after these events.
+pub(super) fn operator_after(events: &[EventFact]) -> Option<String> {
+    let mut told = events.iter().rev();
+    let last = told.find(|event| [OPERATOR_JOINED, OPERATOR_LEFT].contains(&event.name.as_str()))?;
+    let detail: Value = serde_json::from_str(&last.detail).unwrap_or_default();
+    (last.name == OPERATOR_JOINED).then(|| detail["by"].as_str().unwrap_or_default().to_owned())
 }

@@ -8,6 +8,7 @@ use super::{
     ending::GOODBYE_MS,
     event_fact,
     lost::{MediaWishes, Resume},
+    operator::{left, operator_after},
     opt_out::OptOut,
     outside_tools::{OutsideTools, former_runs},
     who_answered::Machine,
@@ -41,6 +42,8 @@ pub(super) enum Opening {
     OptOutQuestion,
     /// The news that nobody was reached, since the call was being transferred.
     NobodyThere,
+    /// The news that the operator who had the call is gone.
+    OperatorGone,
     /// The goodbye to a user who opted out of calls.
     OptedOut,
 }
@@ -118,6 +121,7 @@ fn opening(call: &ReturnedCall, history: &History, wish: Option<OpenWish>) -> Op
     }
     match history.last_said() {
         _ if was_handed_on(&call.events) => Opening::NobodyThere,
+        _ if operator_after(&call.events).is_some() => Opening::OperatorGone,
         None => Opening::Greeting,
         Some(HistoryItem::Said {
             speaker: Speaker::User, ..
@@ -239,6 +243,9 @@ impl State {
             let detail = json!({ "reason": "the caller came back" }).to_string();
             effects.push(event_fact(TRANSFER_FAILED, call.elapsed_ms, &detail));
         }
+        if let Some(by) = operator_after(&call.events) {
+            effects.push(left(Some(&by), "lost", call.elapsed_ms));
+        }
         let hears_wishes = state.rules.smart_opt_out && machine.is_none();
         let wish = hears_wishes.then(|| open_wish(&call.turns)).flatten();
         if hears_wishes && was_asked(&call.turns) {
@@ -271,10 +278,13 @@ impl State {
                 self.say_before_reply(lost_you, fx);
                 return;
             }
-            Opening::OptOutQuestion | Opening::SameQuestion | Opening::AreYouThere => {}
+            Opening::OperatorGone | Opening::OptOutQuestion | Opening::SameQuestion | Opening::AreYouThere => {}
         }
         self.phase = Phase::Speaking;
         self.reply.protected = false;
+        if opening == Opening::OperatorGone {
+            return self.say_back_with_you(fx);
+        }
         if opening == Opening::OptOutQuestion {
             self.user.opt_out = OptOut::Asked;
             let words = format!("{lost_you} {}", self.rules.phrases.opt_out_meant);

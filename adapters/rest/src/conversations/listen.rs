@@ -20,7 +20,7 @@ use tokio::sync::{broadcast::error::RecvError, watch};
 
 use super::{
     live_socket::{Format, Goodbye, LiveSocket, come_again, open},
-    live_tickets::{Bearer, TicketParameters, TicketPurpose, admit, elsewhere},
+    live_tickets::{Bearer, TicketParameters, TicketPurpose, admit, elsewhere, no_longer_allowed},
     watch::{follow, stopped},
 };
 use crate::{RestState, error::ApiResult, path_id::PathId, query::Query};
@@ -92,14 +92,17 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
             Err(error) => return Some((close_code::ERROR, format!("no Opus: {error}").into())),
         },
     };
-    let Ok(following) = follow(state, id, Some(bearer.by)).await else {
+    let Ok(following) = follow(state, id, Some(bearer.by.clone())).await else {
         return come_again();
     };
     let ready = json!({ "event": "ready", "format": start.format, "channels": start.channels });
     if !socket.tell(&ready).await {
         return None;
     }
-    run(socket, state.stopping.clone(), following, audio).await
+    tokio::select! {
+        goodbye = run(socket, state.stopping.clone(), following, audio) => goodbye,
+        goodbye = no_longer_allowed(state, &bearer) => goodbye,
+    }
 }
 
 /// Passes audio and events on.

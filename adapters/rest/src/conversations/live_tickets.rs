@@ -10,36 +10,40 @@ use std::{
 };
 
 use axum::{
-    extract::State,
+    extract::{State, ws::close_code},
     http::{HeaderMap, HeaderValue, Uri, header},
     response::{IntoResponse, Response},
 };
 use domain::{
     id::{AccountId, AttemptId},
+    ports::store::Store,
+    scope::Scope,
     secret_token::{SecretToken, TokenHash},
 };
 use peers::{Elsewhere, Shown};
 use serde::Serialize;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::Instant,
+    time::{Instant, sleep},
 };
 use url::Url;
 use utoipa::ToSchema;
 
 use super::{
     live::{require_in_progress, status},
+    live_socket::Goodbye,
     operate::require_free,
 };
 use crate::{
     RestState,
-    auth::{Caller, CallerKey},
+    auth::{self, Caller, CallerKey, Credential},
     body::JsonObject,
     envelope::Reply,
     error::{ApiError, ApiResult, Conflict},
     fields::Fields,
     path_id::PathId,
     query::{NoParameters, Parameters, Query, RawQuery},
+    sse::HEARTBEAT,
 };
 
 /// Time for which a ticket is valid.
@@ -74,12 +78,14 @@ impl TicketPurpose {
 }
 
 /// Client that got a ticket.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Bearer {
     /// Account of the call.
     pub account: AccountId,
     /// Name of its key or session.
     pub by: String,
+    /// The key or session itself.
+    credential: Credential,
     /// Origin of the page with the session's cookie. Only that page may use the ticket.
     origin: Option<String>,
 }
@@ -175,7 +181,7 @@ pub struct LiveTicket {
 /// Handles the request.
 pub async fn create(
     State(state): State<RestState>,
-    (Caller(account), key): (Caller, CallerKey),
+    (Caller(account), key, credential): (Caller, CallerKey, Credential),
     (PathId(id), _, headers): (PathId<AttemptId>, Query<NoParameters>, HeaderMap),
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
@@ -204,6 +210,7 @@ pub async fn create(
     let bearer = Bearer {
         account: account.id,
         by: key.name().to_owned(),
+        credential,
         origin: key.session().and(origin).map(str::to_owned),
     };
     let purpose = purpose.unwrap_or(TicketPurpose::Listen);
@@ -244,6 +251,28 @@ pub async fn require_allowed(state: &RestState, account: AccountId) -> ApiResult
     }
 }
 
+/// Returns why a client may no longer follow a call of its account: its key or session has become invalid or lost the
+/// scope, or the account allows nobody to. If the store does not answer, it still may.
+pub async fn why_not_anymore(store: &dyn Store, account: AccountId, credential: &Credential) -> Option<&'static str> {
+    if auth::has_lost(store, credential, Scope::Live).await {
+        return Some("the key or session is no longer valid, or has lost the scope `live`");
+    }
+    let allows = store.safeguards(account).await;
+    allows
+        .is_ok_and(|row| !row.safeguards.live_listening)
+        .then_some("the account's safeguard `liveListening` is false")
+}
+
+/// Waits until the holder of a ticket may no longer follow the call. Returns the reason.
+pub async fn no_longer_allowed(state: &RestState, bearer: &Bearer) -> Goodbye {
+    loop {
+        sleep(HEARTBEAT).await;
+        if let Some(why) = why_not_anymore(&*state.store, bearer.account, &bearer.credential).await {
+            return Some((close_code::POLICY, why.into()));
+        }
+    }
+}
+
 /// Returns the node that the request is to be passed to, unless the call is here or nowhere. Handlers answer with it
 /// before they change anything.
 pub async fn elsewhere(state: &RestState, id: AttemptId, shown: Shown<'_>) -> ApiResult<Option<Elsewhere>> {
@@ -267,7 +296,7 @@ impl Parameters for TicketParameters {
 }
 
 /// Uses up the ticket of a request for a WebSocket at this node. Returns an error if the ticket is not valid, if a page that
-/// may not use it sent the request, or if the account has switched such WebSockets off meanwhile.
+/// may not use it sent the request, or if its key or account no longer allows the WebSocket.
 pub async fn admit(
     state: &RestState,
     (id, purpose): (AttemptId, TicketPurpose),
@@ -277,8 +306,10 @@ pub async fn admit(
     let bearer = state.live.redeem(id, purpose, ticket.as_deref().unwrap_or_default());
     let bearer = bearer.ok_or_else(|| ApiError::NotFound(NO_TICKET.into()))?;
     require_own_page(state, &bearer, (uri, headers))?;
-    require_allowed(state, bearer.account).await?;
-    Ok(bearer)
+    match why_not_anymore(&*state.store, bearer.account, &bearer.credential).await {
+        Some(why) => Err(ApiError::Forbidden(why.into())),
+        None => Ok(bearer),
+    }
 }
 
 /// Returns a 403 if a page of a foreign origin sent the request.

@@ -20,7 +20,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::{
     live_socket::{Format, Goodbye, LiveSocket, come_again, open},
-    live_tickets::{Bearer, TicketParameters, TicketPurpose, admit, elsewhere},
+    live_tickets::{Bearer, TicketParameters, TicketPurpose, admit, elsewhere, no_longer_allowed},
     operator_audio::OperatorAudio,
 };
 use crate::{
@@ -103,7 +103,7 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
             "`format`: an operator cannot have `opus`; use `pcm_16000`".into(),
         ));
     };
-    let operator = match state.switchboard.operate_call(id, bearer.by).await {
+    let operator = match state.switchboard.operate_call(id, bearer.by.clone()).await {
         Some(Ok(operator)) => operator,
         Some(Err(OperateRefusal::Taken(by))) => return Some((close_code::POLICY, taken(&by).into())),
         Some(Err(OperateRefusal::NotNow(why))) => {
@@ -118,7 +118,10 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
     if !socket.tell(&json!({ "event": "ready", "format": format })).await {
         return None;
     }
-    run(socket, operator, audio).await
+    tokio::select! {
+        goodbye = run(socket, operator, audio) => goodbye,
+        goodbye = no_longer_allowed(state, &bearer) => goodbye,
+    }
 }
 
 fn unconvertible() -> Goodbye {

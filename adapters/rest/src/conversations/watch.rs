@@ -7,7 +7,11 @@ use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
-use domain::{conversation, id::AttemptId, ports::store::Store, scope::Scope};
+use domain::{
+    conversation,
+    id::{AccountId, AttemptId},
+    ports::store::Store,
+};
 use peers::Shown;
 use serde_json::{Value, json};
 use tokio::{
@@ -20,11 +24,11 @@ use tokio::{
 
 use super::{
     live::{require_in_progress, status},
-    live_tickets::{elsewhere, require_allowed},
+    live_tickets::{elsewhere, require_allowed, why_not_anymore},
 };
 use crate::{
     RestState,
-    auth::{self, Caller, Credential},
+    auth::{Caller, Credential},
     concurrency_limit::ConcurrencySlot,
     error::{ApiError, ApiResult},
     path_id::PathId,
@@ -50,6 +54,7 @@ pub async fn stream(
     Ok(sse::response(Feed {
         store: Arc::clone(&state.store),
         stopping: state.stopping.clone(),
+        account: account.id,
         credential,
         checked_at: Instant::now(),
         now: Some(now),
@@ -77,8 +82,9 @@ pub async fn stopped(stopping: &mut watch::Receiver<bool>) {
 struct Feed {
     store: Arc<dyn Store>,
     stopping: watch::Receiver<bool>,
+    account: AccountId,
     credential: Credential,
-    /// Time at which the credential was last known to be valid.
+    /// Time at which the client was last known to be allowed to follow the call.
     checked_at: Instant,
     /// First event: how things are.
     now: Option<LiveEvent>,
@@ -94,7 +100,8 @@ impl Source for Feed {
             return self.show(now, text);
         }
         if self.checked_at.elapsed() >= HEARTBEAT {
-            if auth::has_lost(&*self.store, &self.credential, Scope::Live).await {
+            let lost = why_not_anymore(&*self.store, self.account, &self.credential).await;
+            if lost.is_some() {
                 return false;
             }
             self.checked_at = Instant::now();

@@ -1,5 +1,7 @@
 //! Tests of tickets, of listeners and of followers, with a call whose feed the test holds.
 
+mod attacks;
+
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -89,10 +91,14 @@ impl Scene {
         self.ask("listen").await.expect(201).text("/data/ticket")
     }
 
-    /// Opens a WebSocket with a ticket, from a page of an origin. Returns the status of a refusal.
+    /// Opens a listener's WebSocket with a ticket, from a page of an origin. Returns the status of a refusal.
     async fn open(&self, id: &str, ticket: &str, origin: Option<&str>) -> Result<Socket, u16> {
+        self.open_for("listen", (id, ticket), origin).await
+    }
+
+    async fn open_for(&self, purpose: &str, (id, ticket): (&str, &str), origin: Option<&str>) -> Result<Socket, u16> {
         let base = self.app.client.base.replacen("http", "ws", 1);
-        let address = format!("{base}/public/v1/conversations/{id}/listen?ticket={ticket}");
+        let address = format!("{base}/public/v1/conversations/{id}/{purpose}?ticket={ticket}");
         let mut request = ClientRequestBuilder::new(address.parse::<Uri>().unwrap());
         if let Some(origin) = origin {
             request = request.with_header("origin", origin);

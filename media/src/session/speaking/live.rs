@@ -212,7 +212,7 @@ impl Speaking {
             return;
         }
         let head = match self.can_clear {
-            true => self.ledger.head(now_ms),
+            true => self.ledger.frame_end(now_ms, FRAME_MS * self.samples_per_ms),
             false => self.ledger.sent(),
         };
         let format = self.format;
@@ -238,8 +238,9 @@ impl Speaking {
         tracks.truncate_agent(self.recorded_end);
         let seam = tail.len();
         fade_end(&mut tail, seam);
-        if self.pace.whole && seam > 0 {
-            tail.resize(self.pace.message as usize, 0);
+        if seam > 0 {
+            // A whole frame, so that the frames after it begin with the messages.
+            tail.resize(samples as usize, 0);
         }
         let mut encoded = Vec::new();
         codec::encode(format.encoding, &tail, &mut encoded);

@@ -1,6 +1,10 @@
 //! The API of calls, as far as the service uses it.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     Json,
@@ -205,4 +209,15 @@ pub async fn live(State(judge): State<Arc<Judge>>) -> Response {
     let live: Vec<_> = calls.values().filter(|call| !call.is_over()).collect();
     let attempts: Vec<_> = live.iter().map(|call| call.order.attempt.clone()).collect();
     Json(json!({ "attempts": attempts })).into_response()
+}
+
+/// Returns the longest silence at the phone of an attempt since this was asked last.
+pub async fn silence(State(judge): State<Arc<Judge>>, Path(attempt): Path<String>) -> Response {
+    let calls = judge.calls();
+    let Some(call) = calls.values().find(|call| call.order.attempt == attempt) else {
+        return nothing();
+    };
+    let longest = call.sound().take_longest_silence(Instant::now());
+    let longest_ms = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
+    Json(json!({ "longestMs": longest_ms })).into_response()
 }

@@ -1,7 +1,7 @@
 //! A telephone that rings, is picked up and hung up, and the carrier's reports about it.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -16,7 +16,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{ACCOUNT, Judge, TOKEN, media};
+use super::{ACCOUNT, Judge, TOKEN, media, sound::Sound};
 use crate::{
     chance::{self, Callee, Plan},
     http::{self, Ask},
@@ -72,6 +72,7 @@ pub struct Call {
     pub order: Order,
     pub created: DateTime<Utc>,
     status: Mutex<&'static str>,
+    sound: Mutex<Sound>,
     wishes: mpsc::Sender<Wish>,
 }
 
@@ -83,6 +84,11 @@ impl Call {
 
     fn becomes(&self, status: &'static str) {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    }
+
+    /// Returns the sound at the callee's phone.
+    pub fn sound(&self) -> MutexGuard<'_, Sound> {
+        self.sound.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether it is over.
@@ -127,6 +133,7 @@ pub fn place(judge: &Arc<Judge>, order: Order, plan: Plan, rng: StdRng) -> Value
         order,
         created: Utc::now(),
         status: Mutex::new("queued"),
+        sound: Mutex::default(),
         wishes,
     });
     judge.calls().insert(call.order.sid.clone(), call.clone());

@@ -1,6 +1,6 @@
 //! The media socket of a call whose callee says nothing.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use futures_util::{SinkExt, StreamExt};
@@ -39,6 +39,7 @@ pub async fn stream(judge: &Judge, call: &Call, url: &str) {
     });
     if let Some(socket) = socket {
         let _ = talk(socket, judge, call).await;
+        call.sound().clear(Instant::now());
         // Not reached if the callee hangs up first.
         let _ = judge.journal.write(Event::Left {
             call: call.order.sid.clone(),
@@ -56,6 +57,19 @@ async fn open(url: &str) -> Result<Socket, Error> {
         .headers_mut()
         .insert(HeaderName::from_static("x-twilio-signature"), signature);
     Ok(connect_async(request).await?.0)
+}
+
+/// Takes a message about the audio that the callee hears.
+fn hear(call: &Call, said: &Value) {
+    match said["event"].as_str() {
+        Some("media") => {
+            let payload = said["media"]["payload"].as_str().unwrap_or_default();
+            let mulaw = BASE64.decode(payload).unwrap_or_default();
+            call.sound().add(&mulaw, Instant::now());
+        }
+        Some("clear") => call.sound().clear(Instant::now()),
+        _ => {}
+    }
 }
 
 async fn talk(mut socket: Socket, judge: &Judge, call: &Call) -> Result<(), Error> {
@@ -92,6 +106,7 @@ async fn talk(mut socket: Socket, judge: &Judge, call: &Call) -> Result<(), Erro
             message = socket.next() => match message {
                 Some(Ok(Message::Text(text))) => {
                     let said: Value = serde_json::from_str(text.as_str()).unwrap_or_default();
+                    hear(call, &said);
                     if said["event"] == "media" && !std::mem::replace(&mut spoke, true) {
                         let _ = judge.journal.write(Event::Spoke {
                             call: call.order.sid.clone(),

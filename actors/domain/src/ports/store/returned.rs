@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 
-use super::{CallDirection, Claim, ClaimedAttempt, EventFact, StoreResult, TurnFact};
+use super::{CallDirection, Claim, ClaimedAttempt, EventFact, OPERATOR_JOINED, OPERATOR_LEFT, StoreResult, TurnFact};
 use crate::{dial_token::DialToken, id::NodeId, phone_number::PhoneNumber, ports::carrier::CarrierCallId};
 
 /// Name of the event for each time a call moved to another node.
@@ -36,13 +36,15 @@ pub const ENDED: &str = "ended";
 pub const INSTRUCTIONS: &str = "instructions";
 
 /// Events of a call that its new owner receives.
-pub const EVENTS_FOR_HEIRS: [&str; 12] = [
+pub const EVENTS_FOR_HEIRS: [&str; 14] = [
     "agent_transfer",
     "agent_transfer_failed",
     "amd",
     CALL_BACK,
     INSTRUCTIONS,
     "language",
+    OPERATOR_JOINED,
+    OPERATOR_LEFT,
     TOOL,
     TOOL_BEGUN,
     "transfer",

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
+    live::recorded,
     midcall::{CLOSED, hangs_up, outcomes, reopens, run, spoken},
     *,
 };
@@ -140,6 +141,31 @@ fn a_reply_follows_the_short_word_that_the_line_was_gone() {
         "behind what was said before"
     );
     assert!(turn.seq > 1, "{}", turn.seq);
+}
+
+#[test]
+fn an_operator_who_had_the_call_is_gone_with_its_node_and_the_agent_says_so() {
+    let said = [QUESTION, (Speaker::Operator, "This is Ada."), ANSWER];
+    let joined = ("operator_joined", json!({ "by": "Ada" }));
+    let call = left(&said, std::slice::from_ref(&joined));
+    let (_, effects) = State::taken_over(listening(), id(1), &call);
+    let gone = json!({ "by": "Ada", "reason": "lost" });
+    assert_eq!(recorded(&effects, "operator_left"), [gone]);
+    let (state, effects) = heard_again(&call);
+    assert_eq!(spoken(&effects), [rules().phrases.back_with_you]);
+    let over = StreamEvent::Session(SessionEvent::SpeakingEnded {
+        speech: SpeechId(0),
+        heard: rules().phrases.back_with_you.to_owned(),
+        at_ms: 2_000,
+    });
+    let (_, effects) = run(state, [(Event::Stream(over), 33_000)]);
+    assert!(effects.contains(&Effect::StartReply), "{effects:?}");
+    // One who gave the call back before is forgotten.
+    let left_before = ("operator_left", json!({ "by": "Ada", "reason": "given_back" }));
+    let call = left(&said, &[joined, left_before]);
+    let (_, effects) = State::taken_over(listening(), id(1), &call);
+    assert!(recorded(&effects, "operator_left").is_empty(), "{effects:?}");
+    assert!(heard_again(&call).1.contains(&Effect::StartReply));
 }
 
 #[test]

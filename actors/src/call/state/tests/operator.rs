@@ -274,6 +274,23 @@ fn a_call_whose_time_is_up_waits_for_the_operator() {
 }
 
 #[test]
+fn a_call_whose_time_is_up_ends_also_if_its_line_breaks_under_the_operator() {
+    let overdue = [
+        (Event::Timer(CallTimer::MaxDuration), 3_000),
+        (midcall::CLOSED, 9_000),
+        (Event::MediaOpened, 9_500),
+    ];
+    let (state, effects) = run(at(CallPhase::Operator), overdue);
+    let closes = |effect: &Effect| matches!(effect, Effect::SetTimer(CallTimer::Closing, _));
+    assert!(effects.iter().any(closes), "{effects:?}");
+    let (_, effects) = run(state, [(Event::Timer(CallTimer::Closing), 30_000)]);
+    assert!(midcall::hangs_up(&effects), "{effects:?}");
+    // In time, nothing is set.
+    let (_, effects) = run(at(CallPhase::Operator), [(midcall::CLOSED, 9_000)]);
+    assert!(!effects.iter().any(closes), "{effects:?}");
+}
+
+#[test]
 fn a_wish_never_to_be_called_again_holds_also_if_an_operator_hears_it() {
     let mut heard = at(CallPhase::Operator);
     heard.rules.smart_opt_out = true;
