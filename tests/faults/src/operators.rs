@@ -219,9 +219,10 @@ async fn until_spoken(world: &World, id: &str) -> io::Result<()> {
 /// Returns the node that has the only call.
 async fn holder(world: &World) -> io::Result<usize> {
     for (number, node) in world.nodes.iter().enumerate() {
+        let url = format!("http://{}/metrics", node.listen);
         let asked = http::send(Ask {
             method: "GET",
-            url: &format!("http://{}/metrics", node.listen),
+            url: &url,
             headers: &[],
             body: Vec::new(),
             within: Duration::from_secs(5),
