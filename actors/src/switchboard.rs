@@ -118,12 +118,12 @@ impl Switchboard {
     /// Returns the present states of live calls of this node. Calls that are not here or do not answer are left out. The
     /// caller must have checked that they belong to the account.
     pub async fn present(&self, attempts: &[AttemptId]) -> HashMap<AttemptId, LivePresent> {
-        let asked = attempts.iter().map(async |attempt| {
+        let asked = attempts.iter().copied().map(|attempt| async move {
             let message = |reply| LinesMessage::Follow {
-                attempt: *attempt,
+                attempt,
                 message: CallMessage::Present(reply),
             };
-            Some((*attempt, self.lines.ask(message, LISTED_WITHIN).await?))
+            Some((attempt, self.lines.ask(message, LISTED_WITHIN).await?))
         });
         join_all(asked).await.into_iter().flatten().collect()
     }
