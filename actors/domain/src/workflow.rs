@@ -2,10 +2,10 @@
 //!
 //! [`Walk`] moves through a graph, and [`findings`] tells what is wrong with it. The stored JSON never changes.
 
+mod account;
 mod expression;
 mod findings;
 pub mod judge;
-mod limits;
 mod reading;
 mod step;
 mod walk;
@@ -17,9 +17,9 @@ use serde_json::{Map, Value};
 
 use self::expression::Expression;
 pub use self::{
+    account::{findings_of, graph_obstacle, listed},
     expression::Question,
     findings::{Finding, Known, References, findings},
-    limits::exceeded,
     step::{Candidate, Cause, Choice, HandOver, Hop, Input, Moves, Step},
     walk::{MOST_HOPS, Walk},
 };

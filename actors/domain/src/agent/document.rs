@@ -8,11 +8,12 @@ use serde_json::{Map, Value};
 use super::{
     Agent, Problem,
     calendars::{self, calendar_problems},
+    graph_limits::graph_problems,
     shape::{Mode, Walk, join, shown},
     table::AGENT,
     transfers::{TRANSFERS, transfer_problems},
 };
-use crate::{phone_number::PhoneNumber, workflow};
+use crate::phone_number::PhoneNumber;
 
 /// A path and the id at that path.
 pub type Reference = (String, String);
@@ -189,7 +190,7 @@ fn too_large(document: &Map<String, Value>) -> Option<Problem> {
 fn too_large_graph(document: &Map<String, Value>) -> Vec<Problem> {
     let empty = Map::new();
     let map = |path| at(document, path).and_then(Value::as_object).unwrap_or(&empty);
-    workflow::exceeded(map("workflow.nodes"), map("workflow.edges"))
+    graph_problems(map("workflow.nodes"), map("workflow.edges"))
 }
 
 /// Returns the edges whose ends are not nodes.

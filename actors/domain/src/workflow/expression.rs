@@ -33,7 +33,6 @@ pub(crate) enum Expression {
         name: String,
     },
     /// A value that the model gets from the conversation.
-    #[serde(rename = "llm")]
     Llm(Question),
     AndOperator {
         children: Vec<Expression>,
@@ -77,9 +76,6 @@ pub struct Question {
     /// False if the model may leave it out.
     pub required: Option<bool>,
 }
-
-/// Deepest expression.
-pub(super) const MOST_LEVELS: usize = 32;
 
 /// Values known to an expression.
 #[derive(Debug, Clone, Copy)]

@@ -138,12 +138,12 @@ fn report_references(graph: &Graph, known: &References, found: &mut Found) {
             (
                 "additionalKnowledgeBase",
                 "document or group",
-                &changes.knowledge_base,
+                changes.knowledge_base.as_slice(),
                 &known.documents,
             ),
         ];
         match &node.kind {
-            NodeKind::Tool { tools } => used.push(("tools", "tool", tools, &known.tools)),
+            NodeKind::Tool { tools } => used.push(("tools", "tool", tools.as_slice(), &known.tools)),
             NodeKind::StandaloneAgent {
                 agent_id: Some(agent), ..
             } => {

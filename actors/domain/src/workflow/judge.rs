@@ -1,6 +1,9 @@
 //! Judgement of conditions without a model: by shared words, numbers, yes and no, and what was collected.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use serde_json::Value;
 
@@ -54,23 +57,20 @@ const NO: [&str; 9] = [
 ];
 /// Words that turn a condition round.
 const NOT: [&str; 7] = ["not", "never", "without", "isn't", "doesn't", "don't", "won't"];
-/// Words before which a number is a limit, with the orders that hold.
-const LIMITS: [(&str, fn(f64, f64) -> bool); 14] = [
-    ("at least", |said, limit| said >= limit),
-    ("or more", |said, limit| said >= limit),
-    ("at most", |said, limit| said <= limit),
-    ("or less", |said, limit| said <= limit),
-    ("or fewer", |said, limit| said <= limit),
-    ("more than", |said, limit| said > limit),
-    ("over", |said, limit| said > limit),
-    ("above", |said, limit| said > limit),
-    ("greater", |said, limit| said > limit),
-    ("older", |said, limit| said > limit),
-    ("less than", |said, limit| said < limit),
-    ("fewer", |said, limit| said < limit),
-    ("under", |said, limit| said < limit),
-    ("below", |said, limit| said < limit),
+/// Words of conditions that make a number a lower or an upper limit.
+const LOWER_LIMIT: [&str; 7] = ["at least", "or more", "more than", "over", "above", "greater", "older"];
+const UPPER_LIMIT: [&str; 8] = [
+    "at most",
+    "or less",
+    "or fewer",
+    "less than",
+    "fewer",
+    "under",
+    "below",
+    "younger",
 ];
+/// Those among them that include the limit.
+const INCLUDING: [&str; 5] = ["at least", "or more", "at most", "or less", "or fewer"];
 
 /// Returns the choice among the candidates and the values, as the words of the caller tell them. `values` are those
 /// that the graph set.
@@ -152,11 +152,12 @@ impl Condition {
 
     /// Returns whether a number satisfies the condition's.
     fn takes(&self, said: f64, wanted: f64) -> bool {
-        let limit = LIMITS.iter().find(|(words, _)| contains(&self.plain, words));
-        limit.map_or(
-            said.partial_cmp(&wanted) == Some(std::cmp::Ordering::Equal),
-            |(_, holds)| holds(said, wanted),
-        )
+        let has = |words: &[&str]| words.iter().any(|word| contains(&self.plain, word));
+        match said.total_cmp(&wanted) {
+            Ordering::Equal => has(&INCLUDING) || !has(&LOWER_LIMIT) && !has(&UPPER_LIMIT),
+            Ordering::Greater => has(&LOWER_LIMIT),
+            Ordering::Less => has(&UPPER_LIMIT),
+        }
     }
 
     /// Returns whether a collected value satisfies the condition, which must name the variable.
@@ -263,7 +264,7 @@ fn answer(
         EntityKind::Number | EntityKind::Integer => "number",
         EntityKind::Boolean => "flag",
     };
-    if entity.kind == EntityKind::Boolean && choice(&[&entity.description], said, values).is_some() {
+    if entity.kind == EntityKind::Boolean && choice(&[entity.description.as_str()], said, values).is_some() {
         return Some(Value::Bool(true));
     }
     let is_free = !entity.allowed.is_empty() || !answered.contains(kind);

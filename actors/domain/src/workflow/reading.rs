@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{Changes, Condition, Edge, Graph, Node, NodeKind, Test, Way, findings::Found, limits};
-use crate::agent::{Entity, Workflow};
+use super::{Changes, Condition, Edge, Graph, Node, NodeKind, Test, Way, findings::Found};
+use crate::agent::{Entity, Workflow, graph_problems};
 
 /// Most silence before a hand-over, in milliseconds: as for a transfer to an agent.
 const MOST_DELAY_MS: u64 = 600_000;
@@ -38,17 +38,25 @@ impl Graph {
             return None;
         }
         let mut found = Found::default();
-        for problem in limits::exceeded(&workflow.nodes, &workflow.edges) {
+        for problem in graph_problems(&workflow.nodes, &workflow.edges) {
             found.block(&problem.path, problem.message);
         }
         let (mut nodes, mut edges, mut ways) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         if found.is_empty() {
             let mut orders: BTreeMap<String, Vec<String>> = BTreeMap::new();
             for (id, given) in &workflow.nodes {
+                let path = format!("workflow.nodes.{id}");
+                let mut tools = given.get("tools").and_then(Value::as_array).into_iter().flatten();
+                if tools.any(|tool| tool.get("schema_overrides").or(tool.get("schemaOverrides")).is_some()) {
+                    found.warn(
+                        &format!("{path}.tools"),
+                        "has `schemaOverrides`, which have no effect here",
+                    );
+                }
                 let given = in_our_spelling(given);
                 let order = Vec::deserialize(&given["edgeOrder"]).unwrap_or_default();
                 orders.insert(id.clone(), order);
-                nodes.insert(id.clone(), node(&format!("workflow.nodes.{id}"), &given, &mut found));
+                nodes.insert(id.clone(), node(&path, &given, &mut found));
             }
             for (id, given) in &workflow.edges {
                 let path = format!("workflow.edges.{id}");

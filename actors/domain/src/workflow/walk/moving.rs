@@ -151,7 +151,7 @@ impl<'a> Moving<'a> {
             NodeKind::UpdateState { updates } => {
                 let questions = updates.iter().flat_map(|update| {
                     let required = update.required;
-                    let questions = update.expression.questions().into_iter();
+                    let questions = update.expression.questions();
                     questions.map(move |question| Question {
                         required,
                         ..question.clone()
@@ -307,8 +307,7 @@ impl<'a> Moving<'a> {
         (choice, values): (Choice, &[Option<Value>]),
     ) -> Next {
         let graph = self.graph;
-        let asked: usize = self.expressions().map(|question| question.len()).sum();
-        let (answers, extracted) = values.split_at(asked.min(values.len()));
+        let (answers, extracted) = values.split_at(self.questions().len().min(values.len()));
         let entities = self.walk.at.as_deref().map_or(&[][..], |at| graph.extracts(at));
         for (name, value) in extracts.iter().zip(extracted) {
             let entity = entities
@@ -403,7 +402,7 @@ impl<'a> Moving<'a> {
     fn judge(&mut self, heard: bool, extracts: Vec<String>) -> Next {
         let graph = self.graph;
         let candidates = self.candidates(heard);
-        let mut questions: Vec<Question> = self.expressions().flatten().cloned().collect();
+        let mut questions: Vec<Question> = self.questions().into_iter().cloned().collect();
         let entities = self.walk.at.as_deref().map_or(&[][..], |at| graph.extracts(at));
         let asked = entities.iter().filter(|(name, _)| extracts.contains(name));
         questions.extend(asked.map(|(name, entity)| Question::of(name, entity)));
@@ -411,14 +410,15 @@ impl<'a> Moving<'a> {
         Next::Stop(Step::Judge { candidates, questions })
     }
 
-    /// Returns the questions of each expression of the ways out, in their order.
-    fn expressions(&self) -> impl Iterator<Item = Vec<&'a Question>> + use<'a> {
+    /// Returns the questions of the ways out, in their order.
+    fn questions(&self) -> Vec<&'a Question> {
         let graph = self.graph;
-        let tests = self.ways().iter().filter_map(|way| graph.condition(way));
-        tests.filter_map(|condition| match &condition.test {
-            Test::Expression { expression } => Some(expression.questions()),
+        let tests = self.ways().iter().filter_map(|way| Some(&graph.condition(way)?.test));
+        let expressions = tests.filter_map(|test| match test {
+            Test::Expression { expression } => Some(expression),
             _ => None,
-        })
+        });
+        expressions.flat_map(|expression| expression.questions()).collect()
     }
 
     /// Returns the conditions that a model chooses from; with the global nodes if the caller's turn ended.
@@ -473,7 +473,7 @@ impl<'a> Moving<'a> {
                 Test::Result { successful } => self.walk.result == Some(*successful),
                 Test::Expression { expression } => {
                     let value = expression.value(&self.scope(), &mut answers);
-                    found.is_open |= value.is_none() && !expression.questions().is_empty();
+                    found.is_open |= value.is_none() && expression.questions().next().is_some();
                     value.is_some_and(|value| is_true(&value))
                 }
                 Test::Else => {

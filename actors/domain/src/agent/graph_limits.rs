@@ -1,10 +1,11 @@
-//! Limits of a graph, checked when it is saved.
+//! Limits of the conversation graph, checked when an agent is saved.
 
 use serde_json::{Map, Value};
 
-use super::expression::MOST_LEVELS;
 use crate::problem::Problem;
 
+/// Deepest expression.
+const MOST_LEVELS: usize = 32;
 /// Most nodes.
 const MOST_NODES: usize = 200;
 /// Most edges.
@@ -13,7 +14,7 @@ const MOST_EDGES: usize = 1_000;
 const MOST_BYTES: usize = 64 * 1024;
 
 /// Returns the limits that the nodes and edges of an agent exceed.
-pub fn exceeded(nodes: &Map<String, Value>, edges: &Map<String, Value>) -> Vec<Problem> {
+pub fn graph_problems(nodes: &Map<String, Value>, edges: &Map<String, Value>) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut report = |path: &str, message: String| problems.push(Problem::new(path, "too_long", message));
     for (path, map, most) in [
