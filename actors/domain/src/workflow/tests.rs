@@ -1,5 +1,6 @@
 //! Tests of graphs: reading, findings, walks.
 
+mod examples;
 mod findings;
 mod official;
 mod random;
