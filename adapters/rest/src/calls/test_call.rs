@@ -113,11 +113,11 @@ async fn make(
     call_language::check_call(&agent, &variables)?;
     let limits = match mode {
         TestMode::Voice => {
-            require_voice(state, &agent)?;
+            require_voice(state, account.id, &agent).await?;
             (state.limits)(&agent)
         }
         TestMode::Text => {
-            require_text(state, &agent)?;
+            require_text(state, account.id, &agent).await?;
             Vec::new()
         }
     };
