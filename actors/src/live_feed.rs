@@ -64,6 +64,11 @@ pub enum LiveEvent {
         /// Name of the key or user.
         by: Option<String>,
     },
+    /// The call is in this node of its agent's conversation graph from now on.
+    Node {
+        /// Id of the node.
+        node: String,
+    },
     /// A turn is over.
     Turn(Box<TurnFact>),
     /// The call is over. If the channel closes without this event, another node may have the call.

@@ -15,10 +15,12 @@ mod placeholders;
 mod planned;
 mod recording;
 mod replying;
+mod stream;
+mod workflow;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use ractor::{Actor, ActorId, ActorRef};
+use ractor::ActorRef;
 use tokio::{
     sync::oneshot,
     task::{AbortHandle, JoinHandle, JoinSet},
@@ -36,6 +38,7 @@ use self::{
     operator::Operators,
     outside_tools::OutsideTools,
     planned::{planned_rules, rules},
+    workflow::Graphs,
 };
 use super::{
     CallArguments, CallContext, CallMessage, CallReport, LegRefusal,
@@ -45,11 +48,7 @@ use super::{
     timers::Timers,
     writer::{self, Write, Writer, Writes},
 };
-use crate::{
-    attempt::CallPlan,
-    audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
-    supervision::Reports,
-};
+use crate::{attempt::CallPlan, audio_stream::StreamMessage, supervision::Reports};
 use domain::{
     agent::Agent,
     dial_token::{DialToken, Purpose},
@@ -63,9 +62,6 @@ use domain::{
     retry::CallBackWish,
     time::Timestamp,
 };
-
-/// Time that a replaced audio stream has to write its recording.
-const STOPS_WITHIN: Duration = Duration::from_secs(1);
 
 /// A running call.
 pub(super) struct EffectHandler {
@@ -116,6 +112,7 @@ pub(super) struct EffectHandler {
     /// Another agent that was looked up.
     found: Option<Found>,
     knowledge: CallKnowledge,
+    graphs: Graphs,
     followers: Followers,
     reply_generation: u64,
     reply_task: Option<AbortHandle>,
@@ -188,6 +185,7 @@ impl EffectHandler {
             began_with,
             found: None,
             knowledge,
+            graphs: Graphs::default(),
             followers: Followers::none(with.ports.clock.now()),
             reply_generation: 0,
             reply_task: None,
@@ -204,6 +202,7 @@ impl EffectHandler {
         if let Some(code) = inherited.as_deref().and_then(spoken_last) {
             handler.speak(&code);
         }
+        handler.resume_node();
         handler.perform(effects).await;
         handler
     }
@@ -272,6 +271,10 @@ impl EffectHandler {
                 if let Some(names) = self.offered(generation, &offers) {
                     self.apply(Event::ToolsOffered(names)).await;
                 }
+            }
+            CallMessage::ArgumentsChosen { number, offers, chosen } => {
+                self.graphs.offers = offers;
+                self.apply(Event::ArgumentsChosen { number, chosen }).await;
             }
             CallMessage::AgentFound { try_no, found } => {
                 let event = self.agent_found(try_no, found);
@@ -419,6 +422,15 @@ impl EffectHandler {
                     agent,
                     after_ms,
                 } => self.look_up_agent(try_no, agent, after_ms),
+                Effect::AdoptNode(node) => self.adopt_node(node),
+                Effect::SetVariables(values) => self.set_variables(values),
+                Effect::AskRouter {
+                    number,
+                    candidates,
+                    questions,
+                } => self.ask_router(number, candidates, questions),
+                Effect::ChooseArguments { number, tools } => self.choose_arguments(number, tools),
+                Effect::CancelRouter => self.cancel_router(),
                 Effect::AdoptAgent { try_no } => self.adopt_agent(try_no),
                 Effect::SwitchLanguage(code) => self.switch_language(&code),
                 Effect::SetTimer(timer, after_ms) => self.timers.set(timer, after_ms, &self.me),
@@ -434,54 +446,6 @@ impl EffectHandler {
     fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         while self.tasks.try_join_next().is_some() {}
         self.tasks.spawn(task)
-    }
-
-    async fn open_stream(&mut self) {
-        let Some(leg) = self.offered.take() else { return };
-        self.stream_presses = leg.abilities.digits;
-        self.operators.line_rate = leg.format.sample_rate;
-        if let Some(probe) = &self.probe {
-            self.stream = Some(probe.clone());
-            return;
-        }
-        if let Some(replaced) = self.stream.take() {
-            // Its recording must be written before the next one begins.
-            let _ = replaced.stop_and_wait(None, Some(STOPS_WITHIN)).await;
-        }
-        self.streams += 1;
-        let plan = &self.plan;
-        let likely = self.machine.as_ref().map(State::likely_said).unwrap_or_default();
-        let number = self.streams;
-        let arguments = StreamArguments {
-            leg,
-            attempt: plan.attempt.claim.attempt,
-            agent: plan.agent.clone(),
-            ports: self.with.ports.clone(),
-            call: Reports::to(&self.me, move |event| CallMessage::Stream { number, event }),
-            settings: self.with.stream,
-            meter: self.meter.clone(),
-            likely,
-            feed: self.followers.feed.clone(),
-        };
-        match Actor::spawn_linked(None, AudioStreamActor, arguments, self.me.get_cell()).await {
-            Ok((stream, _)) => self.stream = Some(stream),
-            Err(error) => {
-                let crash = Some(error.to_string());
-                self.stream = None;
-                let _ = self.me.cast(CallMessage::StreamGone { stream: None, crash });
-            }
-        }
-    }
-
-    fn is_present(&self, stream: ActorId) -> bool {
-        self.stream.as_ref().is_some_and(|present| present.get_id() == stream)
-    }
-
-    fn tell_stream(&self, message: StreamMessage) {
-        if let Some(stream) = &self.stream {
-            // A supervision event has reported, or will report, that the stream is gone.
-            let _ = stream.cast(message);
-        }
     }
 
     fn tell_lines(&self, report: CallReport) {

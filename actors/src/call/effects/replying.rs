@@ -3,15 +3,28 @@
 use std::sync::Arc;
 
 use super::EffectHandler;
-use crate::{audio_stream::performable, call::tasks};
+use crate::{
+    audio_stream::performable,
+    call::{state::State, tasks},
+};
 use domain::{knowledge::Knowledge, ports::language_model::ReplyRequest};
 
 impl EffectHandler {
     pub(super) fn start_reply(&mut self) {
         self.cancel_reply();
         let Some(machine) = &self.machine else { return };
+        let request = self.request(machine);
+        let model = self.with.ports.language_model.clone();
+        let speaker = (model, self.knowledge.clone());
+        let asked = (request, self.offers());
+        let task = tasks::reply(speaker, asked, self.reply_generation, self.me.clone());
+        self.reply_task = Some(self.spawn(task));
+    }
+
+    /// Returns the request for a reply, without tools and knowledge.
+    pub(super) fn request(&self, machine: &State) -> ReplyRequest {
         let plan = &self.plan;
-        let request = ReplyRequest {
+        ReplyRequest {
             agent: performable(&plan.agent, &*self.with.ports.synthesizer),
             variables: plan.variables.clone(),
             tools: Arc::default(),
@@ -22,12 +35,7 @@ impl EffectHandler {
             now: self.with.ports.clock.now(),
             failures: machine.failures(),
             meter: self.meter.clone(),
-        };
-        let model = self.with.ports.language_model.clone();
-        let speaker = (model, self.knowledge.clone());
-        let asked = (request, self.offers());
-        let task = tasks::reply(speaker, asked, self.reply_generation, self.me.clone());
-        self.reply_task = Some(self.spawn(task));
+        }
     }
 
     pub(super) fn cancel_reply(&mut self) {

@@ -174,7 +174,10 @@ impl State {
         if self.phase == Phase::Listening && self.early.is_none() && self.speech.is_none() {
             self.user.tries += 1;
             self.early = Some(EarlyReply::new(pause, now_ms, self.rules.directions.clone()));
-            fx.push(Effect::StartReply);
+            match self.route_ahead(fx) {
+                true => fx.push(Effect::StartReply),
+                false => self.early = None,
+            }
         }
     }
 
@@ -265,6 +268,7 @@ impl State {
         if self.user.pause.take().is_some() {
             fx.push(Effect::CancelTimer(CallTimer::Speculate));
         }
+        self.drop_ahead(fx);
         let Some(early) = self.early.take() else { return };
         fx.push(Effect::CancelReply);
         if early.held.is_some() {

@@ -222,6 +222,8 @@ impl State {
         state.handed_on = count(&call.events, "transfer");
         state.handovers = count(&call.events, "agent_transfer");
         state.commands = Commands::inherited(&call.events);
+        let heard = call.turns.iter().rfind(|turn| turn.speaker == Speaker::User);
+        state.resume_walk(&call.events, heard.map(|turn| turn.ended_ms));
         state.lost_ms = elapsed_ms;
         let verdicts = call.events.iter().filter(|event| event.name == "amd");
         let answered = verdicts.fold(Answered::default(), Answered::told);
@@ -267,9 +269,9 @@ impl State {
             }
             Opening::NobodyThere => return self.go_on_after_transfer(false, fx),
             Opening::Answer => {
-                self.think(now_ms, fx);
+                self.phase = Phase::Thinking;
                 self.say_before_reply(lost_you, fx);
-                return;
+                return self.answer_words(now_ms, fx);
             }
             Opening::OptOutQuestion | Opening::SameQuestion | Opening::AreYouThere => {}
         }

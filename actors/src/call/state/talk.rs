@@ -329,16 +329,14 @@ impl State {
         if self.commands_first(now_ms, fx) {
             return;
         }
-        if !self.commit_early(&utterance.text, utterance.damaged, now_ms, fx) {
-            self.think(now_ms, fx);
-        }
+        self.answer_turn(&utterance.text, utterance.damaged, now_ms, fx);
     }
 
     /// Handles words or noise of the callee before the greeting.
     fn first_words_over(&mut self, wordless: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         fx.push(Effect::CancelTimer(CallTimer::PickUp));
         if self.rules.greeting.is_none() && !wordless {
-            self.think(now_ms, fx);
+            self.answer_words(now_ms, fx);
         } else {
             self.greet(now_ms, fx);
         }
@@ -366,6 +364,7 @@ impl State {
                 self.phase = Phase::Greeting;
                 self.say_all(&greeting, self.rules.greeting_protected, fx);
             }
+            None if self.walk_due(now_ms, fx) => {}
             None => self.listen(now_ms, fx),
         }
     }
@@ -429,8 +428,10 @@ impl State {
             self.end(EndReason::Completed, fx);
         } else if let Some(wanted) = self.reply.another.take() {
             self.hand_over(wanted, now_ms, fx);
+        } else if !self.awaits_opt_out() && self.walk_due(now_ms, fx) {
+            // The walk goes on.
         } else if self.user.unanswered {
-            self.think(now_ms, fx);
+            self.answer_words(now_ms, fx);
         } else if self.awaits_opt_out() {
             self.listen(now_ms, fx);
         } else if self.waits_for_tools() {
@@ -458,7 +459,9 @@ impl State {
                 return;
             }
             self.history.silence();
-            self.think(now_ms, fx);
+            if !self.walk_due(now_ms, fx) {
+                self.think(now_ms, fx);
+            }
         }
     }
 

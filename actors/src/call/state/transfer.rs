@@ -53,6 +53,13 @@ pub(super) struct Pending {
     message: Option<String>,
 }
 
+impl Pending {
+    /// Creates a transfer that is announced by the call's own sentence.
+    pub(super) fn announced_by_us(wanted: UsableTransfer) -> Self {
+        Self { wanted, message: None }
+    }
+}
+
 /// A transfer in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct HandOver {

@@ -1,0 +1,508 @@
+//! The conversation graph of the agent. The walk is asked before the model: when the user's turn ends, when the words of
+//! a node were heard, and when its tools have answered.
+//!
+//! Conditions that a model judges are asked for in the user's pause, beside the reply made ahead, and again only if the
+//! words change. Without a model they are judged by the words that were said.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::{Value, json};
+
+use super::{
+    Effect, Phase, State, event_fact,
+    node_steps::Progress,
+    speculation::{Waste, normalised},
+};
+use domain::{
+    id::AgentId,
+    ports::{
+        language_model::{HistoryItem, Speaker},
+        store::{EventFact, WORKFLOW_HOP},
+    },
+    workflow::{Candidate, Entry, Graph, Hop, Input, Moves, NodeKind, Question, Step, Walk, judge},
+};
+
+/// Graph of an agent, and what a walk through it needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GraphRules {
+    /// The graph.
+    pub graph: Arc<Graph>,
+    /// Id of the agent.
+    pub agent: AgentId,
+    /// Values of the placeholders.
+    pub known: Arc<BTreeMap<String, String>>,
+    /// Whether conditions are judged by the words that were said, because no model can be asked.
+    pub by_words: bool,
+}
+
+/// Answer of the router: the index of the chosen condition, none to stay, and the values that were asked for.
+pub type Judgement = (Option<usize>, Vec<Option<Value>>);
+
+/// Question to the router.
+#[derive(Debug, Clone, PartialEq)]
+struct Asked {
+    number: u64,
+    /// The user's last words, if they are what is judged.
+    said: Option<String>,
+    candidates: Vec<Candidate>,
+    questions: Vec<Question>,
+    at_ms: u64,
+    answer: Option<Judgement>,
+}
+
+/// Walk of a call through the graph of its agent.
+#[derive(Debug, Clone)]
+pub(super) struct Walking {
+    walk: Walk,
+    /// Input that follows once the agent's turn is over, or at the end of the user's if that is sooner.
+    pub(super) due: Option<Input<'static>>,
+    /// Question on whose answer the call waits.
+    asked: Option<Asked>,
+    /// Question made in a pause of the user.
+    ahead: Option<Asked>,
+    /// Number of the last question, and of the last choice of arguments.
+    pub(super) number: u64,
+    /// Tools of the present node.
+    pub(super) tools: Progress,
+    /// Words that the present turn ended with, and whether they were damaged.
+    turn: Option<(String, bool)>,
+    /// Whether the user's last words were judged before another process took the call over.
+    judged_before: bool,
+}
+
+impl Walking {
+    pub(super) fn new(walk: Walk, due: Input<'static>) -> Box<Self> {
+        Box::new(Self {
+            walk,
+            due: Some(due),
+            asked: None,
+            ahead: None,
+            number: 0,
+            tools: Progress::default(),
+            turn: None,
+            judged_before: false,
+        })
+    }
+
+    /// Adds the values that the graph has set, in words.
+    pub(super) fn add_values(&self, known: &mut BTreeMap<String, String>) {
+        known.extend(
+            self.walk
+                .values()
+                .iter()
+                .map(|(name, value)| (name.clone(), in_words(value))),
+        );
+    }
+
+    /// Returns whether the call waits for a tool of the present node.
+    fn awaits_tools(&self) -> bool {
+        self.tools != Progress::default()
+    }
+}
+
+impl State {
+    /// Returns the graph of the present agent.
+    pub fn graph(&self) -> Option<&GraphRules> {
+        self.rules.graph.as_ref()
+    }
+
+    /// Returns the id of the node in which the call is.
+    pub fn node(&self) -> Option<&str> {
+        self.walking.as_ref()?.walk.at()
+    }
+
+    /// Returns whether the call waits for an answer that its walk needs.
+    pub(super) fn is_walking(&self) -> bool {
+        let walking = self.walking.as_ref();
+        walking.is_some_and(|walking| walking.asked.is_some() || walking.awaits_tools())
+    }
+
+    /// Enters the graph of the agent that takes the call over, if it has one.
+    pub(super) fn enter_graph(&mut self, entry: Entry) {
+        let present = self.walking.take();
+        self.walking = self.rules.graph.as_ref().map(|rules| {
+            let walk = present.map_or_else(
+                || Walk::new(rules.agent),
+                |present| present.walk.handed_to(rules.agent, entry),
+            );
+            Walking::new(walk, Input::Begin)
+        });
+    }
+
+    /// Goes on where another process left the walk.
+    pub(super) fn resume_walk(&mut self, events: &[EventFact], heard_ms: Option<i64>) {
+        let Some(walking) = &mut self.walking else { return };
+        let moves = |event: &&EventFact| matches!(event.name.as_str(), WORKFLOW_HOP | "agent_transfer");
+        let last = events.iter().rfind(moves).filter(|event| event.name == WORKFLOW_HOP);
+        let walk = last.and_then(|hop| {
+            let mut detail: Value = serde_json::from_str(&hop.detail).ok()?;
+            serde_json::from_value(detail["walk"].take()).ok()
+        });
+        if let (Some(walk), Some(hop)) = (walk, last) {
+            *walking = Walking::new(walk, Input::Resumed);
+            walking.judged_before = heard_ms.is_some_and(|heard_ms| hop.at_ms >= heard_ms);
+        }
+    }
+
+    /// Answers the user's words: by the walk if there is one, else by the model.
+    pub(super) fn answer_words(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        let Some(walking) = &mut self.walking else {
+            return self.think(now_ms, fx);
+        };
+        let waits_for_values = walking.asked.as_ref().is_some_and(|asked| asked.said.is_none());
+        if waits_for_values || walking.awaits_tools() {
+            self.user.unanswered = true;
+            self.pause_reply(now_ms, fx);
+            return;
+        }
+        walking.asked = None;
+        if self.walk_due(now_ms, fx) {
+            return;
+        }
+        let judged_before = self
+            .walking
+            .as_mut()
+            .is_some_and(|walking| std::mem::take(&mut walking.judged_before));
+        match self.last_words().filter(|_| !judged_before) {
+            Some(said) => {
+                self.user.unanswered = false;
+                if !self.walk(Input::Heard { said: &said }, now_ms, fx) {
+                    self.wait_in_node(now_ms, fx);
+                }
+            }
+            None => self.think(now_ms, fx),
+        }
+    }
+
+    /// Answers a turn that ended with these words.
+    pub(super) fn answer_turn(&mut self, text: &str, damaged: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+        if let Some(walking) = &mut self.walking {
+            walking.turn = Some((text.to_owned(), damaged));
+            self.answer_words(now_ms, fx);
+        } else if !self.commit_early(text, damaged, now_ms, fx) {
+            self.think(now_ms, fx);
+        }
+    }
+
+    /// Returns the user's words since the agent's last ones.
+    fn last_words(&self) -> Option<String> {
+        words_in(self.history.last_said())
+    }
+
+    /// Takes the input that is due. Returns false if there is none, or if the agent does nothing on it.
+    pub(super) fn walk_due(&mut self, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
+        let due = self.walking.as_mut().and_then(|walking| walking.due.take());
+        due.is_some_and(|due| self.walk(due, now_ms, fx))
+    }
+
+    /// Takes what is due, then answers words that wait, or gives the user the turn.
+    pub(super) fn go_on_walking(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        if self.walk_due(now_ms, fx) {
+            return;
+        }
+        match self.user.unanswered {
+            true => self.answer_words(now_ms, fx),
+            false => self.wait_in_node(now_ms, fx),
+        }
+    }
+
+    /// Gives the user the turn. A filler that was begun ends first.
+    fn wait_in_node(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.drop_early(Waste::Overtaken, fx);
+        match self.is_only_filled() {
+            true => self.say_piece(String::new(), true, fx),
+            false => self.listen(now_ms, fx),
+        }
+    }
+
+    /// Gives the walk an input and carries out the steps that follow. Returns false if the agent now waits.
+    pub(super) fn walk(&mut self, input: Input<'_>, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
+        let mut said = match &input {
+            Input::Heard { said } => Some(normalised(said)),
+            _ => None,
+        };
+        let mut next = self.step(&input, now_ms, fx);
+        while let Some(step) = next {
+            let said = said.take();
+            next = match step {
+                Step::Judge { candidates, questions } => {
+                    let asked = self.asks(said, candidates, questions);
+                    let Some((choice, values)) = self.judged(&asked) else {
+                        self.ask_router(asked, now_ms, fx);
+                        return true;
+                    };
+                    self.step(&Input::Judged { choice, values }, now_ms, fx)
+                }
+                Step::Wait => return false,
+                Step::Reply => {
+                    self.reply_in_node(now_ms, fx);
+                    return true;
+                }
+                step => match self.carry_out(step, now_ms, fx) {
+                    Ok(goes_on) => return goes_on,
+                    Err(input) => self.step(&input, now_ms, fx),
+                },
+            };
+        }
+        false
+    }
+
+    /// Gives the walk an input, and records the moves. Returns `None` if there is no walk.
+    fn step(&mut self, input: &Input<'_>, now_ms: u64, fx: &mut Vec<Effect>) -> Option<Step> {
+        let rules = self.rules.graph.clone()?;
+        let known = self.known(&rules);
+        let walking = self.walking.as_mut()?;
+        let before = walking.walk.values().clone();
+        let left = walking.walk.at().map(str::to_owned);
+        let asked_ms = walking.asked.take().map_or(now_ms, |asked| asked.at_ms);
+        let Moves { hops, step } = walking.walk.step(&rules.graph, &known, input);
+        let values = walking.walk.values().iter();
+        let set = values.filter(|(name, value)| before.get(*name) != Some(*value));
+        let set: BTreeMap<String, Value> = set.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let (walk, last) = (json!(walking.walk), hops.len().saturating_sub(1));
+        for (at, hop) in hops.iter().enumerate() {
+            let mut detail = hop_detail(hop, &rules.graph);
+            detail["ms"] = now_ms.saturating_sub(asked_ms).into();
+            if at == last {
+                detail["walk"] = walk.clone();
+                if !set.is_empty() {
+                    detail["variables"] = json!(set);
+                }
+            }
+            fx.push(event_fact(WORKFLOW_HOP, self.elapsed_ms(now_ms), &detail.to_string()));
+        }
+        if !set.is_empty() {
+            self.keep_values(&rules.graph, left.as_deref(), &set, fx);
+        }
+        Some(step)
+    }
+
+    /// Returns the values of the call: those of the placeholders and those collected.
+    fn known(&self, rules: &GraphRules) -> BTreeMap<String, String> {
+        let mut known = BTreeMap::clone(&rules.known);
+        known.extend(self.history.collected().clone());
+        known
+    }
+
+    /// Keeps values that the graph has set: for the agent's texts, and as collected if the node extracts them.
+    fn keep_values(&mut self, graph: &Graph, node: Option<&str>, set: &BTreeMap<String, Value>, fx: &mut Vec<Effect>) {
+        let extracted = node.map_or(&[][..], |node| graph.extracts(node));
+        let mut kept = false;
+        for (name, _) in extracted {
+            if let Some(value) = set.get(name) {
+                // Too much is not kept; the walk knows it all the same.
+                kept |= self.history.collect(&json!({ "entity": name, "value": value })).is_ok();
+            }
+        }
+        if kept {
+            fx.push(Effect::KeepCollected);
+        }
+        let values = set.iter().map(|(name, value)| (name.clone(), in_words(value)));
+        fx.push(Effect::SetVariables(values.collect()));
+    }
+
+    fn asks(&self, said: Option<String>, candidates: Vec<Candidate>, questions: Vec<Question>) -> Asked {
+        Asked {
+            number: 0,
+            said,
+            candidates,
+            questions,
+            at_ms: self.now_ms,
+            answer: None,
+        }
+    }
+
+    /// Returns the answer if it is known: from the words if no model judges, or from a question made ahead.
+    fn judged(&mut self, asked: &Asked) -> Option<Judgement> {
+        let by_words = self.graph().is_some_and(|rules| rules.by_words);
+        let said = self.last_words().unwrap_or_default();
+        let walking = self.walking.as_mut()?;
+        if by_words {
+            let Asked {
+                candidates, questions, ..
+            } = asked;
+            return Some(judge::by_words(candidates, questions, &said, walking.walk.values()));
+        }
+        walking
+            .ahead
+            .take_if(|ahead| ahead.is_same(asked) && ahead.answer.is_some())?
+            .answer
+    }
+
+    /// Asks the router, unless it is being asked the same already. The call waits for its answer.
+    fn ask_router(&mut self, asked: Asked, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.pause_reply(now_ms, fx);
+        let Some(walking) = &mut self.walking else { return };
+        if let Some(ahead) = walking.ahead.take_if(|ahead| ahead.is_same(&asked)) {
+            // What the call waited for counts, not what the pause hid.
+            walking.asked = Some(Asked {
+                at_ms: asked.at_ms,
+                ..ahead
+            });
+            return;
+        }
+        walking.ahead = None;
+        walking.number += 1;
+        let number = walking.number;
+        fx.push(asked.effect(number));
+        walking.asked = Some(Asked { number, ..asked });
+    }
+
+    /// Interrupts a reply in progress and waits in the agent's turn.
+    pub(super) fn pause_reply(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        let unanswered = self.user.unanswered;
+        if self.reply.open {
+            fx.push(Effect::CancelReply);
+        }
+        self.begin_reply(now_ms, fx);
+        self.reply.open = false;
+        self.user.unanswered = unanswered;
+        self.await_reply(now_ms, now_ms, fx);
+    }
+
+    /// Asks the router in a pause of the user, on the words so far. Returns false if a reply made ahead in the present
+    /// node would not be used.
+    pub(super) fn route_ahead(&mut self, fx: &mut Vec<Effect>) -> bool {
+        let Some(rules) = self.rules.graph.clone() else {
+            return true;
+        };
+        let said = words_in(self.asked().last()).unwrap_or_default();
+        let known = self.known(&rules);
+        let Some(walking) = &mut self.walking else { return true };
+        if walking.due.is_some() || walking.awaits_tools() {
+            return false;
+        }
+        let mut walk = walking.walk.clone();
+        let step = walk.step(&rules.graph, &known, &Input::Heard { said: &said }).step;
+        let Step::Judge { candidates, questions } = step else {
+            return step == Step::Reply;
+        };
+        if rules.by_words {
+            let (choice, values) = judge::by_words(&candidates, &questions, &said, walk.values());
+            let judged = Input::Judged { choice, values };
+            return walk.step(&rules.graph, &known, &judged).step == Step::Reply;
+        }
+        walking.number += 1;
+        let asked = Asked {
+            number: walking.number,
+            said: Some(normalised(&said)),
+            candidates,
+            questions,
+            at_ms: self.now_ms,
+            answer: None,
+        };
+        fx.push(asked.effect(asked.number));
+        walking.ahead = Some(asked);
+        true
+    }
+
+    /// Drops the question that was made ahead.
+    pub(super) fn drop_ahead(&mut self, fx: &mut Vec<Effect>) {
+        let ahead = self.walking.as_mut().and_then(|walking| walking.ahead.take());
+        if ahead.is_some() {
+            fx.push(Effect::CancelRouter);
+        }
+    }
+
+    /// Drops the question on whose answer the call waits, and a choice of arguments: the call goes another way. Tools
+    /// that run go on.
+    pub(super) fn stop_walking(&mut self, fx: &mut Vec<Effect>) {
+        let Some(walking) = &mut self.walking else { return };
+        let asked = walking.asked.take();
+        let chooses = walking.tools.stop_choosing();
+        if chooses {
+            walking.due = Some(Input::NotEntered);
+        } else if let Some(Asked {
+            said: None, questions, ..
+        }) = &asked
+        {
+            let values = vec![None; questions.len()];
+            walking.due = Some(Input::Judged { choice: None, values });
+        }
+        if chooses || asked.is_some() {
+            fx.push(Effect::CancelRouter);
+        }
+    }
+
+    /// Takes the router's answer.
+    pub(super) fn router_answered(
+        &mut self,
+        number: u64,
+        (choice, values): Judgement,
+        now_ms: u64,
+        fx: &mut Vec<Effect>,
+    ) {
+        let Some(walking) = &mut self.walking else { return };
+        if let Some(ahead) = walking.ahead.as_mut().filter(|ahead| ahead.number == number) {
+            ahead.answer = Some((choice, values));
+        } else if walking.asked.as_ref().is_some_and(|asked| asked.number == number)
+            && !self.walk(Input::Judged { choice, values }, now_ms, fx)
+        {
+            self.go_on_walking(now_ms, fx);
+        }
+    }
+
+    /// Replies within the present node, with the reply made ahead if there is one.
+    fn reply_in_node(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        let turn = self.walking.as_mut().and_then(|walking| walking.turn.take());
+        let fits = self.speech.is_none();
+        let made = turn.is_some_and(|(text, damaged)| fits && self.commit_early(&text, damaged, now_ms, fx));
+        if !made {
+            self.think(now_ms, fx);
+        }
+    }
+
+    /// Returns whether the agent has nothing else to do than to go on with the walk.
+    pub(super) fn may_walk(&self) -> bool {
+        match self.phase {
+            Phase::Thinking => true,
+            Phase::Speaking => self.is_only_filled(),
+            Phase::Listening => !self.user.speaking,
+            _ => false,
+        }
+    }
+}
+
+impl Asked {
+    fn is_same(&self, other: &Self) -> bool {
+        self.said == other.said && self.candidates == other.candidates && self.questions == other.questions
+    }
+
+    fn effect(&self, number: u64) -> Effect {
+        Effect::AskRouter {
+            number,
+            candidates: self.candidates.clone(),
+            questions: self.questions.clone(),
+        }
+    }
+}
+
+/// Returns a value as a text contains it.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// Returns the words of an item if the user said them.
+fn words_in(item: Option<&HistoryItem>) -> Option<String> {
+    match item? {
+        HistoryItem::Said {
+            speaker: Speaker::User,
+            text,
+            ..
+        } => Some(text.clone()).filter(|text| !text.is_empty()),
+        _ => None,
+    }
+}
+
+/// Returns the record of a move.
+fn hop_detail(hop: &Hop, graph: &Graph) -> Value {
+    let mut detail = json!(hop);
+    if let Some(NodeKind::End { outcome: Some(outcome) }) = graph.node(&hop.to).map(|node| &node.kind) {
+        detail["outcome"] = json!(outcome);
+    }
+    detail
+}
