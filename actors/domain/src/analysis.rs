@@ -8,7 +8,7 @@ mod moments;
 mod question;
 mod sentiment;
 mod summary;
-mod values;
+pub(crate) mod values;
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -41,3 +41,4 @@ pub mod text;
 pub mod time;
 pub mod transcript_search;
 pub mod transfer;
+pub mod workflow;
