@@ -8,6 +8,7 @@ mod expression;
 mod findings;
 pub mod judge;
 mod limits;
+mod overlay;
 mod reading;
 mod step;
 mod walk;

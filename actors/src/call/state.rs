@@ -20,6 +20,7 @@ mod operator;
 mod opt_out;
 mod outside_tools;
 mod reply;
+mod router;
 mod rules;
 mod screening;
 mod speculation;
@@ -36,9 +37,10 @@ mod workflow;
 
 pub use event::{AgentUnavailable, Effect, Event, PermitAnswer, ToolAnswer, TransferAnswer};
 pub use operator::{OperateRefusal, OperatorLeft};
+pub use router::Judgement;
 pub use rules::Rules;
 pub use transfer::CONFERENCE;
-pub use workflow::{GraphRules, Judgement};
+pub use workflow::GraphRules;
 
 use another_agent::{HandoverWish, TakingOver};
 use ended_by::By;

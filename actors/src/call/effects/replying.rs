@@ -7,13 +7,14 @@ use crate::{
     audio_stream::performable,
     call::{state::State, tasks},
 };
-use domain::{knowledge::Knowledge, ports::language_model::ReplyRequest};
+use domain::{agent::Agent, knowledge::Knowledge, ports::language_model::ReplyRequest};
 
 impl EffectHandler {
-    pub(super) fn start_reply(&mut self) {
+    /// Asks the model to reply as this agent.
+    pub(super) fn start_reply(&mut self, agent: Arc<Agent>) {
         self.cancel_reply();
         let Some(machine) = &self.machine else { return };
-        let request = self.request(machine);
+        let request = self.request(machine, &agent);
         let model = self.with.ports.language_model.clone();
         let speaker = (model, self.knowledge.clone());
         let asked = (request, self.offers());
@@ -22,10 +23,10 @@ impl EffectHandler {
     }
 
     /// Returns the request for a reply, without tools and knowledge.
-    pub(super) fn request(&self, machine: &State) -> ReplyRequest {
+    pub(super) fn request(&self, machine: &State, agent: &Arc<Agent>) -> ReplyRequest {
         let plan = &self.plan;
         ReplyRequest {
-            agent: performable(&plan.agent, &*self.with.ports.synthesizer),
+            agent: performable(agent, &*self.with.ports.synthesizer),
             variables: plan.variables.clone(),
             tools: Arc::default(),
             direction: plan.told_direction(),

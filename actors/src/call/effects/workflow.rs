@@ -30,19 +30,23 @@ pub(super) struct Graphs {
 }
 
 impl EffectHandler {
+    /// Returns the agent as it talks in a node.
+    pub(super) fn agent_in(&self, node: &str) -> Arc<Agent> {
+        let plain = self.graphs.plain.as_ref();
+        let plain = plain.map_or(&self.plan.agent, |(plain, _)| plain);
+        match self.machine.as_ref().and_then(State::graph) {
+            Some(rules) => Arc::new(rules.graph.agent_in(node, plain)),
+            None => plain.clone(),
+        }
+    }
+
     /// Uses the changes of a node in place of those of the node before.
     pub(super) fn adopt_node(&mut self, node: String) {
-        let Some(graph) = self.machine.as_ref().and_then(State::graph) else {
-            return;
-        };
-        let (graph, before) = (graph.graph.clone(), self.plan.agent.clone());
-        let plain = self
-            .graphs
-            .plain
-            .take()
-            .map_or_else(|| before.clone(), |(plain, _)| plain);
-        self.plan.agent = Arc::new(graph.agent_in(&node, &plain));
+        let (changed, before) = (self.agent_in(&node), self.plan.agent.clone());
+        let plain = self.graphs.plain.take();
+        let plain = plain.map_or_else(|| before.clone(), |(plain, _)| plain);
         self.graphs.plain = Some((plain, node));
+        self.plan.agent = changed;
         if self.plan.agent == before {
             return;
         }
@@ -76,20 +80,14 @@ impl EffectHandler {
 
     /// Changes the agent as `change` says, below the changes of the present node.
     pub(super) fn change_agent(&mut self, change: impl FnOnce(&Agent) -> Agent) {
-        let graph = self
-            .machine
-            .as_ref()
-            .and_then(State::graph)
-            .map(|rules| rules.graph.clone());
-        self.plan.agent = match (self.graphs.plain.take(), graph) {
-            (Some((plain, node)), Some(graph)) => {
-                let plain = Arc::new(change(&plain));
-                let changed = Arc::new(graph.agent_in(&node, &plain));
-                self.graphs.plain = Some((plain, node));
-                changed
-            }
-            _ => Arc::new(change(&self.plan.agent)),
+        let (plain, node) = match self.graphs.plain.take() {
+            Some((plain, node)) => (plain, Some(node)),
+            None => (self.plan.agent.clone(), None),
         };
+        self.plan.agent = Arc::new(change(&plain));
+        if let Some(node) = node {
+            self.adopt_node(node);
+        }
     }
 
     /// Sets values of placeholders.
@@ -128,12 +126,11 @@ impl EffectHandler {
         let Some(rules) = machine.graph() else { return };
         let agent = with_tools(&self.plan.agent, &tools);
         let asks = (!rules.by_words).then(|| ReplyRequest {
-            agent: agent.clone(),
             notes: vec![Note {
                 text: "Call each of your tools once now, with arguments from the call so far, and say nothing.".into(),
                 holds_for: NoteScope::Turn,
             }],
-            ..self.request(machine)
+            ..self.request(machine, &agent)
         });
         let mut known = BTreeMap::clone(&self.plan.variables);
         known.extend(machine.history().collected().clone());

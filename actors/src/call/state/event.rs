@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{OperatorLeft, Rules, workflow::Judgement};
+use super::{Judgement, OperatorLeft, Rules};
 
 use crate::{
     audio_stream::{Say, SpeechId, StreamEvent},
@@ -215,6 +215,8 @@ pub enum Effect {
     CloseStream,
     /// Ask the model, dropping an unfinished reply.
     StartReply,
+    /// Do the same with the agent as it talks in this node.
+    StartReplyIn(String),
     /// Drop the reply.
     CancelReply,
     /// Run a tool outside the call.

@@ -34,15 +34,17 @@ impl State {
     /// Carries out a step in which the agent acts. Returns whether its turn goes on, or the walk's next input if there
     /// is nothing to carry out.
     pub(super) fn carry_out(&mut self, step: Step, now_ms: u64, fx: &mut Vec<Effect>) -> Result<bool, Input<'static>> {
+        if let Step::Adopt { node, reply: true } = step {
+            fx.push(Effect::AdoptNode(node.clone()));
+            self.reply_in_node(Some(&node), now_ms, fx);
+            return Ok(true);
+        }
         // It was made for the node before.
         self.drop_early(Waste::Overtaken, fx);
         match step {
-            Step::Adopt { node, reply } => {
+            Step::Adopt { node, .. } => {
                 fx.push(Effect::AdoptNode(node));
-                if reply {
-                    self.think(now_ms, fx);
-                }
-                return Ok(reply);
+                return Ok(false);
             }
             Step::Say { node, message } => self.say_message(node, &message, now_ms, fx)?,
             Step::RunTools { tools, .. } => self.choose_arguments(tools, now_ms, fx),

@@ -86,6 +86,8 @@ pub(super) struct EarlyReply {
     /// The model has finished.
     over: bool,
     protected: bool,
+    /// Node of the conversation graph for which it is made, if the call is to move there first.
+    pub(super) node: Option<String>,
     characters: usize,
     voiced_characters: usize,
 }
@@ -102,9 +104,15 @@ impl EarlyReply {
             held_text: String::new(),
             over: false,
             protected: false,
+            node: None,
             characters: 0,
             voiced_characters: 0,
         }
+    }
+
+    /// Returns a reply to the same words that has not begun.
+    pub(super) fn again(&self, asked_ms: u64, directions: Arc<Directions>) -> Self {
+        Self::new(self.pause.clone(), asked_ms, directions)
     }
 
     /// Returns the words on which the model was asked.
@@ -174,10 +182,7 @@ impl State {
         if self.phase == Phase::Listening && self.early.is_none() && self.speech.is_none() {
             self.user.tries += 1;
             self.early = Some(EarlyReply::new(pause, now_ms, self.rules.directions.clone()));
-            match self.route_ahead(fx) {
-                true => fx.push(Effect::StartReply),
-                false => self.early = None,
-            }
+            self.ask_ahead(fx);
         }
     }
 
@@ -234,7 +239,8 @@ impl State {
         if !pieces::has_words(&piece.text) {
             return;
         }
-        if self.rules.speculation != Speculation::Voice || early.speaks() {
+        // Another node may have another voice.
+        if self.rules.speculation != Speculation::Voice || early.speaks() || early.node.is_some() {
             early.waiting.push(Step::Say(piece));
             return;
         }

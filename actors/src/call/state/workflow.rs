@@ -1,8 +1,5 @@
 //! The conversation graph of the agent. The walk is asked before the model: when the user's turn ends, when the words of
 //! a node were heard, and when its tools have answered.
-//!
-//! Conditions that a model judges are asked for in the user's pause, beside the reply made ahead, and again only if the
-//! words change. Without a model they are judged by the words that were said.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,15 +8,13 @@ use serde_json::{Value, json};
 use super::{
     Effect, Phase, State, event_fact,
     node_steps::Progress,
+    router::{Asked, words_in},
     speculation::{Waste, normalised},
 };
 use domain::{
     id::AgentId,
-    ports::{
-        language_model::{HistoryItem, Speaker},
-        store::{EventFact, WORKFLOW_HOP},
-    },
-    workflow::{Candidate, Entry, Graph, Hop, Input, Moves, NodeKind, Question, Step, Walk, judge},
+    ports::store::{EventFact, WORKFLOW_HOP},
+    workflow::{Entry, Graph, Hop, Input, Moves, NodeKind, Step, Walk},
 };
 
 /// Graph of an agent, and what a walk through it needs.
@@ -35,31 +30,16 @@ pub struct GraphRules {
     pub by_words: bool,
 }
 
-/// Answer of the router: the index of the chosen condition, none to stay, and the values that were asked for.
-pub type Judgement = (Option<usize>, Vec<Option<Value>>);
-
-/// Question to the router.
-#[derive(Debug, Clone, PartialEq)]
-struct Asked {
-    number: u64,
-    /// The user's last words, if they are what is judged.
-    said: Option<String>,
-    candidates: Vec<Candidate>,
-    questions: Vec<Question>,
-    at_ms: u64,
-    answer: Option<Judgement>,
-}
-
 /// Walk of a call through the graph of its agent.
 #[derive(Debug, Clone)]
 pub(super) struct Walking {
-    walk: Walk,
+    pub(super) walk: Walk,
     /// Input that follows once the agent's turn is over, or at the end of the user's if that is sooner.
     pub(super) due: Option<Input<'static>>,
     /// Question on whose answer the call waits.
-    asked: Option<Asked>,
+    pub(super) asked: Option<Asked>,
     /// Question made in a pause of the user.
-    ahead: Option<Asked>,
+    pub(super) ahead: Option<Asked>,
     /// Number of the last question, and of the last choice of arguments.
     pub(super) number: u64,
     /// Tools of the present node.
@@ -95,7 +75,7 @@ impl Walking {
     }
 
     /// Returns whether the call waits for a tool of the present node.
-    fn awaits_tools(&self) -> bool {
+    pub(super) fn awaits_tools(&self) -> bool {
         self.tools != Progress::default()
     }
 }
@@ -185,7 +165,7 @@ impl State {
     }
 
     /// Returns the user's words since the agent's last ones.
-    fn last_words(&self) -> Option<String> {
+    pub(super) fn last_words(&self) -> Option<String> {
         words_in(self.history.last_said())
     }
 
@@ -235,7 +215,7 @@ impl State {
                 }
                 Step::Wait => return false,
                 Step::Reply => {
-                    self.reply_in_node(now_ms, fx);
+                    self.reply_in_node(None, now_ms, fx);
                     return true;
                 }
                 step => match self.carry_out(step, now_ms, fx) {
@@ -278,7 +258,7 @@ impl State {
     }
 
     /// Returns the values of the call: those of the placeholders and those collected.
-    fn known(&self, rules: &GraphRules) -> BTreeMap<String, String> {
+    pub(super) fn known(&self, rules: &GraphRules) -> BTreeMap<String, String> {
         let mut known = BTreeMap::clone(&rules.known);
         known.extend(self.history.collected().clone());
         known
@@ -301,53 +281,6 @@ impl State {
         fx.push(Effect::SetVariables(values.collect()));
     }
 
-    fn asks(&self, said: Option<String>, candidates: Vec<Candidate>, questions: Vec<Question>) -> Asked {
-        Asked {
-            number: 0,
-            said,
-            candidates,
-            questions,
-            at_ms: self.now_ms,
-            answer: None,
-        }
-    }
-
-    /// Returns the answer if it is known: from the words if no model judges, or from a question made ahead.
-    fn judged(&mut self, asked: &Asked) -> Option<Judgement> {
-        let by_words = self.graph().is_some_and(|rules| rules.by_words);
-        let said = self.last_words().unwrap_or_default();
-        let walking = self.walking.as_mut()?;
-        if by_words {
-            let Asked {
-                candidates, questions, ..
-            } = asked;
-            return Some(judge::by_words(candidates, questions, &said, walking.walk.values()));
-        }
-        walking
-            .ahead
-            .take_if(|ahead| ahead.is_same(asked) && ahead.answer.is_some())?
-            .answer
-    }
-
-    /// Asks the router, unless it is being asked the same already. The call waits for its answer.
-    fn ask_router(&mut self, asked: Asked, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.pause_reply(now_ms, fx);
-        let Some(walking) = &mut self.walking else { return };
-        if let Some(ahead) = walking.ahead.take_if(|ahead| ahead.is_same(&asked)) {
-            // What the call waited for counts, not what the pause hid.
-            walking.asked = Some(Asked {
-                at_ms: asked.at_ms,
-                ..ahead
-            });
-            return;
-        }
-        walking.ahead = None;
-        walking.number += 1;
-        let number = walking.number;
-        fx.push(asked.effect(number));
-        walking.asked = Some(Asked { number, ..asked });
-    }
-
     /// Interrupts a reply in progress and waits in the agent's turn.
     pub(super) fn pause_reply(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         let unanswered = self.user.unanswered;
@@ -358,50 +291,6 @@ impl State {
         self.reply.open = false;
         self.user.unanswered = unanswered;
         self.await_reply(now_ms, now_ms, fx);
-    }
-
-    /// Asks the router in a pause of the user, on the words so far. Returns false if a reply made ahead in the present
-    /// node would not be used.
-    pub(super) fn route_ahead(&mut self, fx: &mut Vec<Effect>) -> bool {
-        let Some(rules) = self.rules.graph.clone() else {
-            return true;
-        };
-        let said = words_in(self.asked().last()).unwrap_or_default();
-        let known = self.known(&rules);
-        let Some(walking) = &mut self.walking else { return true };
-        if walking.due.is_some() || walking.awaits_tools() {
-            return false;
-        }
-        let mut walk = walking.walk.clone();
-        let step = walk.step(&rules.graph, &known, &Input::Heard { said: &said }).step;
-        let Step::Judge { candidates, questions } = step else {
-            return step == Step::Reply;
-        };
-        if rules.by_words {
-            let (choice, values) = judge::by_words(&candidates, &questions, &said, walk.values());
-            let judged = Input::Judged { choice, values };
-            return walk.step(&rules.graph, &known, &judged).step == Step::Reply;
-        }
-        walking.number += 1;
-        let asked = Asked {
-            number: walking.number,
-            said: Some(normalised(&said)),
-            candidates,
-            questions,
-            at_ms: self.now_ms,
-            answer: None,
-        };
-        fx.push(asked.effect(asked.number));
-        walking.ahead = Some(asked);
-        true
-    }
-
-    /// Drops the question that was made ahead.
-    pub(super) fn drop_ahead(&mut self, fx: &mut Vec<Effect>) {
-        let ahead = self.walking.as_mut().and_then(|walking| walking.ahead.take());
-        if ahead.is_some() {
-            fx.push(Effect::CancelRouter);
-        }
     }
 
     /// Drops the question on whose answer the call waits, and a choice of arguments: the call goes another way. Tools
@@ -424,28 +313,12 @@ impl State {
         }
     }
 
-    /// Takes the router's answer.
-    pub(super) fn router_answered(
-        &mut self,
-        number: u64,
-        (choice, values): Judgement,
-        now_ms: u64,
-        fx: &mut Vec<Effect>,
-    ) {
-        let Some(walking) = &mut self.walking else { return };
-        if let Some(ahead) = walking.ahead.as_mut().filter(|ahead| ahead.number == number) {
-            ahead.answer = Some((choice, values));
-        } else if walking.asked.as_ref().is_some_and(|asked| asked.number == number)
-            && !self.walk(Input::Judged { choice, values }, now_ms, fx)
-        {
-            self.go_on_walking(now_ms, fx);
-        }
-    }
-
-    /// Replies within the present node, with the reply made ahead if there is one.
-    fn reply_in_node(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    /// Replies in the present node, or in the one that was adopted just now, with the reply made ahead there if there is
+    /// one.
+    pub(super) fn reply_in_node(&mut self, adopted: Option<&str>, now_ms: u64, fx: &mut Vec<Effect>) {
         let turn = self.walking.as_mut().and_then(|walking| walking.turn.take());
-        let fits = self.speech.is_none();
+        let early = self.early.as_ref();
+        let fits = self.speech.is_none() && early.is_some_and(|early| early.node.as_deref() == adopted);
         let made = turn.is_some_and(|(text, damaged)| fits && self.commit_early(&text, damaged, now_ms, fx));
         if !made {
             self.think(now_ms, fx);
@@ -463,38 +336,12 @@ impl State {
     }
 }
 
-impl Asked {
-    fn is_same(&self, other: &Self) -> bool {
-        self.said == other.said && self.candidates == other.candidates && self.questions == other.questions
-    }
-
-    fn effect(&self, number: u64) -> Effect {
-        Effect::AskRouter {
-            number,
-            candidates: self.candidates.clone(),
-            questions: self.questions.clone(),
-        }
-    }
-}
-
 /// Returns a value as a text contains it.
 fn in_words(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
         other => other.to_string(),
-    }
-}
-
-/// Returns the words of an item if the user said them.
-fn words_in(item: Option<&HistoryItem>) -> Option<String> {
-    match item? {
-        HistoryItem::Said {
-            speaker: Speaker::User,
-            text,
-            ..
-        } => Some(text.clone()).filter(|text| !text.is_empty()),
-        _ => None,
     }
 }
 
