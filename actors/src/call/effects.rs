@@ -38,7 +38,7 @@ use self::{
     operator::Operators,
     outside_tools::OutsideTools,
     planned::{planned_rules, rules},
-    workflow::Graphs,
+    workflow::{Graphs, with_usable_graph},
 };
 use super::{
     CallArguments, CallContext, CallMessage, CallReport, LegRefusal,
@@ -133,6 +133,8 @@ impl EffectHandler {
             lines,
             meter,
         } = arguments;
+        let (agent, graph_not_used) = with_usable_graph(plan.agent.clone(), &plan.variables);
+        let plan = CallPlan { agent, ..plan };
         let (inbound, inherited) = (plan.inbound.clone(), plan.inherited.clone());
         let rules = planned_rules(&plan, &with);
         let (machine, effects) = match (&inbound, &inherited) {
@@ -203,6 +205,7 @@ impl EffectHandler {
             handler.speak(&code);
         }
         handler.resume_node();
+        handler.graph_not_used(&graph_not_used);
         handler.perform(effects).await;
         handler
     }

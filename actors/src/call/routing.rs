@@ -20,7 +20,7 @@ use domain::{
     },
     template::{self, Place},
     text::cut,
-    workflow::{Candidate, Question},
+    workflow::{Candidate, Choice, Question},
 };
 
 /// Time limit for a choice. After it the call stays in its node.
@@ -83,12 +83,18 @@ pub(super) async fn ask(analyst: Arc<dyn Analyst>, question: RouterQuestion, num
     let _ = me.cast(CallMessage::Happened(event));
 }
 
-/// Reads the router's answer: the index of the choice, and the values.
+/// Reads the router's answer. None is one that came too late.
 fn read(answer: &Value, choices: usize, values: usize) -> Judgement {
-    let route = answer["route"].as_str().and_then(|route| route.parse::<usize>().ok());
-    let choice = route
-        .and_then(|number| number.checked_sub(1))
-        .filter(|index| *index < choices);
+    let choice = match answer["route"].as_str() {
+        Some(STAY) => Choice::Stay,
+        Some(number) => {
+            let index = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+            let index = index.filter(|index| *index < choices);
+            index.map_or(Choice::Missed, Choice::Candidate)
+        }
+        None if answer.is_object() && choices == 0 => Choice::Stay,
+        None => Choice::Missed,
+    };
     let value = |at: usize| {
         answer
             .get(format!("value{}", at + 1))

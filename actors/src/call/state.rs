@@ -258,7 +258,8 @@ pub struct State {
 impl State {
     /// Creates a call, with its first effect.
     pub fn new(rules: Rules) -> (Self, Vec<Effect>) {
-        let mut state = Self {
+        let walking = Walking::of(&rules);
+        let state = Self {
             user: User {
                 silence_left_ms: rules.silence_end_ms.unwrap_or(0),
                 ..User::default()
@@ -290,12 +291,11 @@ impl State {
             notes: 0,
             commands: Commands::default(),
             operator: None,
-            walking: None,
+            walking,
             unwanted: false,
             ended_by: None,
             now_ms: 0,
         };
-        state.enter_graph(None);
         (state, vec![Effect::AskPermit])
     }
 

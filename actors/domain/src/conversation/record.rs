@@ -267,10 +267,16 @@ spelled!(EventType, Safeguard "safeguard", Received "received", Dialed "dialed",
 
 /// Returns a stored event as it is shown. Returns `None` for a name that is not shown.
 pub fn event(row: &EventRow) -> Option<CallEvent> {
+    let kind = EventType::parse(&row.event.name)?;
+    let mut detail: Map<String, Value> = serde_json::from_str(&row.event.detail).unwrap_or_default();
+    if kind == EventType::WorkflowHop {
+        // The state of the walk is for a node that takes the call over.
+        detail.shift_remove("walk");
+    }
     Some(CallEvent {
-        kind: EventType::parse(&row.event.name)?,
+        kind,
         at_ms: row.event.at_ms,
         recorded_at: row.stored_at.to_iso8601(),
-        detail: serde_json::from_str(&row.event.detail).unwrap_or_default(),
+        detail,
     })
 }

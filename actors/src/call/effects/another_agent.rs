@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::json;
 
-use super::{EffectHandler, rules, workflow::Graphs};
+use super::{EffectHandler, rules, workflow::{Graphs, with_usable_graph}};
 use crate::{
     audio_stream::StreamMessage,
     call::{
@@ -53,10 +53,12 @@ impl EffectHandler {
             for (name, text) in own_values_in(&plan.attempt, &agent) {
                 variables.entry(name).or_insert(text);
             }
+            let (agent, graph_not_used) = with_usable_graph(bound(plan.fitted(&agent), &self.began_with), &variables);
+            self.graph_not_used(&graph_not_used);
             let found = Found {
                 try_no,
                 id,
-                agent: bound(plan.fitted(&agent), &self.began_with),
+                agent,
                 variables: Arc::new(variables),
             };
             let of = (found.id, &found.agent, &found.variables);

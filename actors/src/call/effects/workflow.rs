@@ -2,6 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use serde_json::json;
+use tokio::task::AbortHandle;
+
 use super::{EffectHandler, rules};
 use crate::{
     audio_stream::StreamMessage,
@@ -11,11 +14,11 @@ use crate::{
     },
 };
 use domain::{
-    agent::{Agent, BuiltInTools},
+    agent::{Agent, BuiltInTools, Workflow},
     id::ToolId,
     ports::language_model::{Note, NoteScope, ReplyRequest},
     ports::tool_runner::{ToolOffer, ToolScope},
-    workflow::{Candidate, Question},
+    workflow::{Candidate, Finding, Graph, Known, Question, findings},
 };
 
 /// Workings of the graph.
@@ -26,7 +29,7 @@ pub(super) struct Graphs {
     /// Tools of the present node.
     pub(super) offers: Arc<[ToolOffer]>,
     /// Task of the question in progress.
-    asking: Option<tokio::task::AbortHandle>,
+    asking: Option<AbortHandle>,
 }
 
 impl EffectHandler {
@@ -41,12 +44,13 @@ impl EffectHandler {
     }
 
     /// Uses the changes of a node in place of those of the node before.
-    pub(super) fn adopt_node(&mut self, node: String) {
-        let (changed, before) = (self.agent_in(&node), self.plan.agent.clone());
+    pub(super) fn adopt_node(&mut self, node: Option<String>) {
+        let before = self.plan.agent.clone();
+        let changed = node.as_deref().map(|node| self.agent_in(node));
         let plain = self.graphs.plain.take();
         let plain = plain.map_or_else(|| before.clone(), |(plain, _)| plain);
-        self.graphs.plain = Some((plain, node));
-        self.plan.agent = changed;
+        self.plan.agent = changed.unwrap_or_else(|| plain.clone());
+        self.graphs.plain = node.map(|node| (plain, node));
         if self.plan.agent == before {
             return;
         }
@@ -70,11 +74,19 @@ impl EffectHandler {
         self.tell_stream(StreamMessage::Adopt(self.plan.agent.clone()));
     }
 
+    /// Records why the graph of the present agent is not used.
+    pub(super) fn graph_not_used(&self, found: &[Finding]) {
+        if !found.is_empty() {
+            let found = found.iter().map(|finding| json!({ "path": finding.path, "message": finding.message }));
+            self.record_event("graph_not_used", &json!({ "findings": found.collect::<Vec<_>>() }));
+        }
+    }
+
     /// Uses the changes of the node in which another process left the call.
     pub(super) fn resume_node(&mut self) {
-        let node = self.machine.as_ref().and_then(State::node).map(str::to_owned);
-        if let Some(node) = node {
-            self.adopt_node(node);
+        let adopted = self.machine.as_ref().and_then(State::adopted);
+        if let Some(node) = adopted.map(str::to_owned) {
+            self.adopt_node(Some(node));
         }
     }
 
@@ -85,7 +97,7 @@ impl EffectHandler {
             None => (self.plan.agent.clone(), None),
         };
         self.plan.agent = Arc::new(change(&plain));
-        if let Some(node) = node {
+        if node.is_some() {
             self.adopt_node(node);
         }
     }
@@ -147,6 +159,24 @@ impl EffectHandler {
         let task = routing::choose(arguments, number, self.me.clone());
         self.graphs.asking = Some(self.spawn(task));
     }
+}
+
+/// Returns the agent without its graph if that cannot be walked, and why. Agents and tools that it refers to are looked
+/// up when the call comes to them.
+pub(super) fn with_usable_graph(agent: Arc<Agent>, variables: &BTreeMap<String, String>) -> (Arc<Agent>, Vec<Finding>) {
+    let Some(graph) = Graph::read(&agent.workflow) else {
+        return (agent, Vec::new());
+    };
+    let mut known = Known::of(&agent, graph.references());
+    known.variables.extend(variables.keys().cloned());
+    let mut found = findings(&graph, &known);
+    found.retain(|finding| finding.blocks);
+    if found.is_empty() {
+        return (agent, found);
+    }
+    let mut agent = Agent::clone(&agent);
+    agent.workflow = Workflow::default();
+    (Arc::new(agent), found)
 }
 
 /// Returns the agent with these tools and no others.

@@ -1,6 +1,7 @@
 //! Handing the call to another agent, or switching the present agent's language. The caller, the leg and the
 //! history stay the same.
 
+use domain::{agent::Successor, workflow::HandOver};
 use serde_json::{Value, json};
 
 use super::{
@@ -22,9 +23,7 @@ const TAKEN_OVER: &str = "the call was handed to you: what was said before was s
 pub(super) struct HandoverWish {
     /// Run number of the model's tool, for its result. `None` if the graph hands the call over.
     pub(super) run: Option<u64>,
-    pub(super) to: Successor,
-    /// Node of the other agent's graph in which it begins; its start if there is none.
-    pub(super) entry: Option<NodeId>,
+    pub(super) to: HandOver,
 }
 
 /// Hand-over in progress: the other agent is being looked up.
@@ -74,8 +73,13 @@ impl State {
         self.reply.protected |= self.rules.agents_protected;
         self.reply.another = Some(HandoverWish {
             run: Some(run),
-            to,
-            entry: None,
+            to: HandOver {
+                agent: to.agent,
+                entry: None,
+                delay_ms: to.delay_ms,
+                message: to.message,
+                greets: to.greets,
+            },
         });
     }
 
@@ -182,7 +186,7 @@ impl State {
         self.stop_agent_before(fx);
         self.told_model(&wanted, json!({ "ok": true, "note": TAKEN_OVER }));
         self.take_rules(rules);
-        self.enter_graph(wanted.entry);
+        self.enter_graph(&wanted.to);
         self.tools.offer(Vec::new());
         self.reply.protected = false;
         fx.push(Effect::AdoptAgent { try_no });

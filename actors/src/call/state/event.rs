@@ -228,8 +228,8 @@ pub enum Effect {
         /// Arguments from the model.
         arguments: Value,
     },
-    /// Use a node's changes of the agent from now on, in place of those of the node before.
-    AdoptNode(String),
+    /// Use a node's changes of the agent from now on, in place of those of the node before. None for no changes.
+    AdoptNode(Option<String>),
     /// Set values of placeholders.
     SetVariables(BTreeMap<String, String>),
     /// Ask the router, dropping an unanswered question.

@@ -2,7 +2,7 @@
 //! the end.
 
 use domain::{
-    agent::{Successor, UsableTransfer},
+    agent::UsableTransfer,
     id::ToolId,
     pieces::{has_words, spoken},
     ports::language_model::{HistoryItem, Speaker},
@@ -35,7 +35,7 @@ impl State {
     /// is nothing to carry out.
     pub(super) fn carry_out(&mut self, step: Step, now_ms: u64, fx: &mut Vec<Effect>) -> Result<bool, Input<'static>> {
         if let Step::Adopt { node, reply: true } = step {
-            fx.push(Effect::AdoptNode(node.clone()));
+            self.adopt_node(Some(&node), fx);
             self.reply_in_node(Some(&node), now_ms, fx);
             return Ok(true);
         }
@@ -43,10 +43,10 @@ impl State {
         self.drop_early(Waste::Overtaken, fx);
         match step {
             Step::Adopt { node, .. } => {
-                fx.push(Effect::AdoptNode(node));
+                self.adopt_node(Some(&node), fx);
                 return Ok(false);
             }
-            Step::Say { node, message } => self.say_message(node, &message, now_ms, fx)?,
+            Step::Say { node, message } => self.say_message(&node, &message, now_ms, fx)?,
             Step::RunTools { tools, .. } => self.choose_arguments(tools, now_ms, fx),
             Step::Transfer { transfer, .. } => self.transfer_from_node(transfer, now_ms, fx),
             Step::HandTo { .. } if self.was_handed_over_too_often() => return Err(Input::NotEntered),
@@ -63,24 +63,25 @@ impl State {
         }
     }
 
+    /// Returns a text as it is spoken, with its placeholders filled in.
     fn in_words(&self, text: &str) -> String {
-        let known = self.graph().map(|rules| rules.known.clone()).unwrap_or_default();
-        let known = known.iter().chain(self.history.collected());
-        let mut known = known.map(|(name, text)| (name.clone(), text.clone())).collect();
-        if let Some(walking) = &self.walking {
-            walking.add_values(&mut known);
-        }
-        spoken(&template::render(Place::Greeting, text, &known))
+        let known = self.graph().map(|rules| self.known(rules)).unwrap_or_default();
+        let texts = self.walking.as_ref().map(|walking| walking.walk.texts(&known));
+        spoken(&template::render(Place::Greeting, text, &texts.unwrap_or(known)))
     }
 
     fn say_message(
         &mut self,
-        node: String,
+        node: &str,
         message: &Message,
         now_ms: u64,
         fx: &mut Vec<Effect>,
     ) -> Result<(), Input<'static>> {
-        fx.push(Effect::AdoptNode(node));
+        let rules = self.graph().and_then(|rules| rules.graph.node(node));
+        let has_changes = rules.is_some_and(|node| !node.changes.config.is_empty());
+        if has_changes || matches!(message, Message::Prompt(_)) {
+            self.adopt_node(Some(node), fx);
+        }
         let text = match message {
             Message::Prompt(_) => {
                 self.expect(Input::Spoken);
@@ -188,18 +189,12 @@ impl State {
         self.expect(Input::NotEntered);
         self.begin_reply(now_ms, fx);
         self.reply.protected = self.rules.agents_protected;
-        let message = to.message.map(|message| self.in_words(&message));
-        self.reply.another = Some(HandoverWish {
-            run: None,
-            to: Successor {
-                agent: to.agent,
-                condition: String::new(),
-                delay_ms: to.delay_ms,
-                message: message.filter(|message| has_words(message)),
-                greets: to.greets,
-            },
-            entry: to.entry,
-        });
+        let message = to.message.as_deref().map(|message| self.in_words(message));
+        let to = HandOver {
+            message: message.filter(|message| has_words(message)),
+            ..to
+        };
+        self.reply.another = Some(HandoverWish { run: None, to });
         self.reply_ended(now_ms, fx);
     }
 

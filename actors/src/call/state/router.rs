@@ -9,11 +9,11 @@ use super::{
 };
 use domain::{
     ports::language_model::{HistoryItem, Speaker},
-    workflow::{Candidate, Input, Question, Step, judge},
+    workflow::{Candidate, Choice, Input, Question, Step, judge},
 };
 
-/// Answer of the router: the index of the chosen condition, none to stay, and the values that were asked for.
-pub type Judgement = (Option<usize>, Vec<Option<Value>>);
+/// Answer of the router: its choice, and the values that were asked for.
+pub type Judgement = (Choice, Vec<Option<Value>>);
 
 /// Question to the router.
 #[derive(Debug, Clone, PartialEq)]

@@ -327,6 +327,7 @@ impl State {
         }
         self.new_turn();
         if self.commands_first(now_ms, fx) {
+            self.judge_later();
             return;
         }
         self.answer_turn(&utterance.text, utterance.damaged, now_ms, fx);

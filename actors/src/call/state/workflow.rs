@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Value, json};
 
 use super::{
-    Effect, Phase, State, event_fact,
+    Effect, Phase, Rules, State, event_fact,
     node_steps::Progress,
     router::{Asked, words_in},
     speculation::{Waste, normalised},
@@ -14,7 +14,7 @@ use super::{
 use domain::{
     id::AgentId,
     ports::store::{EventFact, WORKFLOW_HOP},
-    workflow::{Entry, Graph, Hop, Input, Moves, NodeKind, Step, Walk},
+    workflow::{Choice, Graph, HandOver, Hop, Input, Moves, NodeKind, Step, Walk},
 };
 
 /// Graph of an agent, and what a walk through it needs.
@@ -44,6 +44,10 @@ pub(super) struct Walking {
     pub(super) number: u64,
     /// Tools of the present node.
     pub(super) tools: Progress,
+    /// Node whose changes of the agent are in use.
+    adopted: Option<String>,
+    /// Words that were not judged, because the agent spoke first.
+    unjudged: Option<String>,
     /// Words that the present turn ended with, and whether they were damaged.
     turn: Option<(String, bool)>,
     /// Whether the user's last words were judged before another process took the call over.
@@ -51,27 +55,25 @@ pub(super) struct Walking {
 }
 
 impl Walking {
-    pub(super) fn new(walk: Walk, due: Input<'static>) -> Box<Self> {
+    /// Creates the walk of a call that begins with these rules, if their agent has a graph.
+    pub(super) fn of(rules: &Rules) -> Option<Box<Self>> {
+        let rules = rules.graph.as_ref()?;
+        Some(Self::new(Walk::new(rules.agent), Input::Begin))
+    }
+
+    fn new(walk: Walk, due: Input<'static>) -> Box<Self> {
         Box::new(Self {
+            adopted: walk.adopted().map(str::to_owned),
             walk,
             due: Some(due),
             asked: None,
             ahead: None,
             number: 0,
             tools: Progress::default(),
+            unjudged: None,
             turn: None,
             judged_before: false,
         })
-    }
-
-    /// Adds the values that the graph has set, in words.
-    pub(super) fn add_values(&self, known: &mut BTreeMap<String, String>) {
-        known.extend(
-            self.walk
-                .values()
-                .iter()
-                .map(|(name, value)| (name.clone(), in_words(value))),
-        );
     }
 
     /// Returns whether the call waits for a tool of the present node.
@@ -91,6 +93,27 @@ impl State {
         self.walking.as_ref()?.walk.at()
     }
 
+    /// Returns the id of the node whose changes of the agent are in use.
+    pub fn adopted(&self) -> Option<&str> {
+        self.walking.as_ref()?.adopted.as_deref()
+    }
+
+    /// Uses a node's changes of the agent, or none.
+    pub(super) fn adopt_node(&mut self, node: Option<&str>, fx: &mut Vec<Effect>) {
+        if let Some(walking) = &mut self.walking
+            && walking.adopted.as_deref() != node
+        {
+            walking.adopted = node.map(str::to_owned);
+            fx.push(Effect::AdoptNode(walking.adopted.clone()));
+        }
+    }
+
+    /// Uses the changes of the node in which the agent talks, after a message with changes of its own.
+    fn adopt_home(&mut self, fx: &mut Vec<Effect>) {
+        let home = self.walking.as_ref().and_then(|walking| walking.walk.adopted().map(str::to_owned));
+        self.adopt_node(home.as_deref(), fx);
+    }
+
     /// Returns whether the call waits for an answer that its walk needs.
     pub(super) fn is_walking(&self) -> bool {
         let walking = self.walking.as_ref();
@@ -98,13 +121,10 @@ impl State {
     }
 
     /// Enters the graph of the agent that takes the call over, if it has one.
-    pub(super) fn enter_graph(&mut self, entry: Entry) {
+    pub(super) fn enter_graph(&mut self, to: &HandOver) {
         let present = self.walking.take();
         self.walking = self.rules.graph.as_ref().map(|rules| {
-            let walk = present.map_or_else(
-                || Walk::new(rules.agent),
-                |present| present.walk.handed_to(rules.agent, entry),
-            );
+            let walk = present.map_or_else(|| Walk::new(rules.agent), |present| present.walk.handed_to(to));
             Walking::new(walk, Input::Begin)
         });
     }
@@ -139,11 +159,9 @@ impl State {
         if self.walk_due(now_ms, fx) {
             return;
         }
-        let judged_before = self
-            .walking
-            .as_mut()
-            .is_some_and(|walking| std::mem::take(&mut walking.judged_before));
-        match self.last_words().filter(|_| !judged_before) {
+        let Some(walking) = &mut self.walking else { return };
+        let (unjudged, judged_before) = (walking.unjudged.take(), std::mem::take(&mut walking.judged_before));
+        match self.last_words().or(unjudged).filter(|_| !judged_before) {
             Some(said) => {
                 self.user.unanswered = false;
                 if !self.walk(Input::Heard { said: &said }, now_ms, fx) {
@@ -161,6 +179,14 @@ impl State {
             self.answer_words(now_ms, fx);
         } else if !self.commit_early(text, damaged, now_ms, fx) {
             self.think(now_ms, fx);
+        }
+    }
+
+    /// Keeps the user's last words to be judged once the agent has said something else.
+    pub(super) fn judge_later(&mut self) {
+        let words = self.last_words();
+        if let Some(walking) = &mut self.walking {
+            walking.unjudged = words;
         }
     }
 
@@ -213,8 +239,12 @@ impl State {
                     };
                     self.step(&Input::Judged { choice, values }, now_ms, fx)
                 }
-                Step::Wait => return false,
+                Step::Wait => {
+                    self.adopt_home(fx);
+                    return false;
+                }
                 Step::Reply => {
+                    self.adopt_home(fx);
                     self.reply_in_node(None, now_ms, fx);
                     return true;
                 }
@@ -277,8 +307,9 @@ impl State {
         if kept {
             fx.push(Effect::KeepCollected);
         }
-        let values = set.iter().map(|(name, value)| (name.clone(), in_words(value)));
-        fx.push(Effect::SetVariables(values.collect()));
+        if let Some(walking) = &self.walking {
+            fx.push(Effect::SetVariables(walking.walk.texts(&BTreeMap::new())));
+        }
     }
 
     /// Interrupts a reply in progress and waits in the agent's turn.
@@ -299,14 +330,14 @@ impl State {
         let Some(walking) = &mut self.walking else { return };
         let asked = walking.asked.take();
         let chooses = walking.tools.stop_choosing();
-        if chooses {
-            walking.due = Some(Input::NotEntered);
-        } else if let Some(Asked {
-            said: None, questions, ..
-        }) = &asked
-        {
-            let values = vec![None; questions.len()];
-            walking.due = Some(Input::Judged { choice: None, values });
+        match &asked {
+            _ if chooses => walking.due = Some(Input::NotEntered),
+            Some(asked) if asked.said.is_some() => self.judge_later(),
+            Some(asked) => {
+                let (choice, values) = (Choice::Missed, vec![None; asked.questions.len()]);
+                walking.due = Some(Input::Judged { choice, values });
+            }
+            None => {}
         }
         if chooses || asked.is_some() {
             fx.push(Effect::CancelRouter);
@@ -333,15 +364,6 @@ impl State {
             Phase::Listening => !self.user.speaking,
             _ => false,
         }
-    }
-}
-
-/// Returns a value as a text contains it.
-fn in_words(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
     }
 }
 
