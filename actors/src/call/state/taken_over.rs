@@ -222,8 +222,6 @@ impl State {
         state.handed_on = count(&call.events, "transfer");
         state.handovers = count(&call.events, "agent_transfer");
         state.commands = Commands::inherited(&call.events);
-        let heard = call.turns.iter().rfind(|turn| turn.speaker == Speaker::User);
-        state.resume_walk(&call.events, heard.map(|turn| turn.ended_ms));
         state.lost_ms = elapsed_ms;
         let verdicts = call.events.iter().filter(|event| event.name == "amd");
         let answered = verdicts.fold(Answered::default(), Answered::told);
@@ -236,6 +234,8 @@ impl State {
             Effect::SetTimer(CallTimer::EndReport, MEDIA_WITHIN_MS),
             Effect::SetTimer(CallTimer::MaxDuration, until_close_ms.saturating_sub(elapsed_ms).max(1)),
         ];
+        let heard = call.turns.iter().rfind(|turn| turn.speaker == Speaker::User);
+        state.resume_walk(&call.events, heard.map(|turn| turn.ended_ms), &mut effects);
         if was_handed_on(&call.events) {
             // Recovery must not assume that the caller is talking with somebody else.
             let detail = json!({ "reason": "the caller came back" }).to_string();

@@ -130,7 +130,7 @@ impl State {
     }
 
     /// Goes on where another process left the walk.
-    pub(super) fn resume_walk(&mut self, events: &[EventFact], heard_ms: Option<i64>) {
+    pub(super) fn resume_walk(&mut self, events: &[EventFact], heard_ms: Option<i64>, fx: &mut Vec<Effect>) {
         let Some(walking) = &mut self.walking else { return };
         let moves = |event: &&EventFact| matches!(event.name.as_str(), WORKFLOW_HOP | "agent_transfer");
         let last = events.iter().rfind(moves).filter(|event| event.name == WORKFLOW_HOP);
@@ -140,6 +140,7 @@ impl State {
         });
         if let (Some(walk), Some(hop)) = (walk, last) {
             *walking = Walking::new(walk, Input::Resumed);
+            fx.push(Effect::SetVariables(walking.walk.texts(&BTreeMap::new())));
             walking.judged_before = heard_ms.is_some_and(|heard_ms| hop.at_ms >= heard_ms);
         }
     }
