@@ -9,7 +9,8 @@ use crate::{
     agent::{self, Agent, Entities, EntityKind},
     ports::{
         language_model::Speaker,
-        store::{Account, AgentRow, Appointment, ConversationRow, EventFact, Store, StoreError, StoreResult, TurnFact,
+        store::{
+            Account, AgentRow, Appointment, ConversationRow, EventFact, Store, StoreError, StoreResult, TurnFact,
             WORKFLOW_HOP,
         },
         usage::USAGE,

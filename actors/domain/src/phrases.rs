@@ -102,7 +102,10 @@ impl Phrases {
         let ends = |c: char| matches!(c, '.' | '!' | '?' | '\u{3002}' | '\u{ff01}' | '\u{964}');
         let text = self.opted_out.trim();
         let before = text.trim_end_matches(ends);
-        text[before.rfind(ends).map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8))..].trim()
+        text[before
+            .rfind(ends)
+            .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8))..]
+            .trim()
     }
 
     /// Returns the sentence of a name in the table.
@@ -157,7 +160,10 @@ mod tests {
         assert_eq!(ENGLISH.goodbye(), "Goodbye.");
         for (code, phrases) in OTHERS.iter() {
             let goodbye = phrases.goodbye();
-            assert!(!goodbye.is_empty() && goodbye.len() < phrases.opted_out.len(), "{code}: {goodbye}");
+            assert!(
+                !goodbye.is_empty() && goodbye.len() < phrases.opted_out.len(),
+                "{code}: {goodbye}"
+            );
             assert!(phrases.broken.ends_with(goodbye), "{code}: {goodbye}");
         }
     }

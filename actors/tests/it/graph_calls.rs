@@ -166,7 +166,11 @@ async fn the_call_enters_its_graph_after_the_greeting_and_waits_for_the_caller()
     assert_eq!(last_move(&test), pair("start", "desk"));
     test.stream.user_says("Good morning.", 800).await;
     ms(3_000).await;
-    assert!(instructions(&test).contains("Ask what they want."), "{}", instructions(&test));
+    assert!(
+        instructions(&test).contains("Ask what they want."),
+        "{}",
+        instructions(&test)
+    );
     assert_eq!(test.stream.said().last().unwrap(), "Okay.");
 }
 
@@ -177,7 +181,10 @@ async fn words_lead_to_a_department_without_a_model() {
     ms(3_000).await;
     assert_eq!(last_move(&test), pair("desk", "sales"));
     let said = instructions(&test);
-    assert!(said.contains("You sell bicycles.") && !said.contains("Ask what they want."), "{said}");
+    assert!(
+        said.contains("You sell bicycles.") && !said.contains("Ask what they want."),
+        "{said}"
+    );
     assert_eq!(test.transcript().last().unwrap(), "Agent: Okay.");
 }
 
@@ -191,9 +198,20 @@ async fn a_model_chooses_before_the_reply() {
     assert!(instructions(&test).contains("You settle invoices."));
     assert_eq!(test.ports.language_model.requests().len(), 1, "nobody else replies");
     let question = router.asked.lock().unwrap()[0].clone();
-    assert!(question.instructions.contains("2: The caller wants to buy a bicycle"), "{}", question.instructions);
-    assert!(question.record.contains("It is about money that I owe you."), "{}", question.record);
-    assert_eq!(question.schema["properties"]["route"]["enum"], json!(["1", "2", "stay"]));
+    assert!(
+        question.instructions.contains("2: The caller wants to buy a bicycle"),
+        "{}",
+        question.instructions
+    );
+    assert!(
+        question.record.contains("It is about money that I owe you."),
+        "{}",
+        question.record
+    );
+    assert_eq!(
+        question.schema["properties"]["route"]["enum"],
+        json!(["1", "2", "stay"])
+    );
     let hop = test.details("workflow_hop").pop().unwrap();
     assert_eq!((&hop["edge"], &hop["cause"]), (&json!("toBilling"), &json!("llm")));
     assert!(hop["ms"].as_u64().is_some_and(|ms| (200..300).contains(&ms)), "{hop}");
@@ -220,8 +238,12 @@ async fn a_reply_made_ahead_is_kept_if_the_node_stays() {
 async fn a_reply_made_ahead_is_begun_anew_where_the_words_lead() {
     let (test, router) = routed(departments()).await;
     router.script(100, chosen(2));
-    test.ports.language_model.script(ScriptedReply::text("Of the desk.").with_gap(Duration::from_millis(50)));
-    test.ports.language_model.script(ScriptedReply::text("Which bicycle?").with_gap(Duration::from_millis(50)));
+    test.ports
+        .language_model
+        .script(ScriptedReply::text("Of the desk.").with_gap(Duration::from_millis(50)));
+    test.ports
+        .language_model
+        .script(ScriptedReply::text("Which bicycle?").with_gap(Duration::from_millis(50)));
     test.stream.user_begins();
     ms(500).await;
     test.stream.user_pauses("A bicycle, please.");
@@ -237,7 +259,10 @@ async fn a_reply_made_ahead_is_begun_anew_where_the_words_lead() {
     assert!(!test.transcript().iter().any(|line| line.contains("Of the desk.")));
     test.stream.user_says("A red one.", 500).await;
     ms(2_000).await;
-    assert!(instructions(&test).contains("You sell bicycles."), "the call stays there");
+    assert!(
+        instructions(&test).contains("You sell bicycles."),
+        "the call stays there"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -259,7 +284,12 @@ async fn other_words_than_in_the_pause_are_judged_anew() {
 
 #[tokio::test(start_paused = true)]
 async fn while_the_router_is_late_or_fails_the_call_talks_on_in_its_node() {
-    for answer in [(60_000, chosen(2)), (0, Value::Null), (0, json!({ "route": "9" })), (0, json!({}))] {
+    for answer in [
+        (60_000, chosen(2)),
+        (0, Value::Null),
+        (0, json!({ "route": "9" })),
+        (0, json!({})),
+    ] {
         let (test, router) = routed(departments()).await;
         router.script(answer.0, answer.1.clone());
         test.ports.language_model.script(ScriptedReply::text("Still here."));
@@ -290,9 +320,15 @@ async fn words_are_said_one_after_the_other_and_an_interruption_does_not_stop_th
     };
     let test = walked(graph()).await;
     ms(3_000).await;
-    assert_eq!(test.stream.said(), ["Hello.", "Welcome to Greenfield.", "This call is short."]);
+    assert_eq!(
+        test.stream.said(),
+        ["Hello.", "Welcome to Greenfield.", "This call is short."]
+    );
     assert_eq!(test.snapshot().await.phase, CallPhase::Listening);
-    let set = test.details("workflow_hop").into_iter().find(|hop| !hop["variables"].is_null());
+    let set = test
+        .details("workflow_hop")
+        .into_iter()
+        .find(|hop| !hop["variables"].is_null());
     assert_eq!(set.unwrap()["variables"], json!({ "desk": "Greenfield" }));
 
     let test = TestCall::start(graph(), async |_, _| {}).await;
@@ -321,7 +357,9 @@ async fn a_message_may_be_written_by_the_model() {
         &json!({ "a": always("start", "terms"), "b": always("terms", "desk") }),
     );
     let test = TestCall::start(graph, async |ports, _| {
-        ports.language_model.script(ScriptedReply::text("This call is recorded."));
+        ports
+            .language_model
+            .script(ScriptedReply::text("This call is recorded."));
     })
     .await;
     test.open_media().await;
@@ -331,7 +369,10 @@ async fn a_message_may_be_written_by_the_model() {
     test.stream.user_says("Fine.", 500).await;
     ms(2_000).await;
     let said = instructions(&test);
-    assert!(said.contains("Ask what they want.") && !said.contains("Tell them that we record."), "{said}");
+    assert!(
+        said.contains("Ask what they want.") && !said.contains("Tell them that we record."),
+        "{said}"
+    );
 }
 
 /// Returns a graph that runs a tool when the caller says something.
@@ -372,10 +413,18 @@ async fn the_tools_of_a_node_run_and_their_result_decides() {
         test.stream.user_says("On Friday, please.", 800).await;
         ms(8_000).await;
         let runs = test.ports.tools.runs();
-        assert_eq!((runs.len(), &runs[0].arguments), (1, &json!({ "day": "Friday" })), "{said}");
+        assert_eq!(
+            (runs.len(), &runs[0].arguments),
+            (1, &json!({ "day": "Friday" })),
+            "{said}"
+        );
         let heard = test.stream.said();
         assert!(heard.last().unwrap().ends_with(said), "{heard:?}");
-        assert_eq!(test.ports.language_model.requests().len(), 1, "the result needs no reply");
+        assert_eq!(
+            test.ports.language_model.requests().len(),
+            1,
+            "the result needs no reply"
+        );
         assert_eq!(test.snapshot().await.phase, CallPhase::Listening);
     }
 }
@@ -399,12 +448,18 @@ async fn words_during_a_tool_are_answered_after_it() {
     let (test, router) = routed(with_tool()).await;
     router.script(0, chosen(1));
     test.ports.tools.answer(Duration::from_millis(1_900), Ok(json!({})));
-    test.ports.language_model.script(ScriptedReply::default().then_tool(TOOL, json!({})));
+    test.ports
+        .language_model
+        .script(ScriptedReply::default().then_tool(TOOL, json!({})));
     test.stream.user_says("On Friday, please.", 500).await;
     ms(300).await;
     test.stream.user_says("Are you there?", 500).await;
     ms(6_000).await;
-    assert!(test.stream.said().iter().any(|text| text.ends_with("It is booked.")), "{:?}", test.stream.said());
+    assert!(
+        test.stream.said().iter().any(|text| text.ends_with("It is booked.")),
+        "{:?}",
+        test.stream.said()
+    );
     assert_eq!(last_move(&test), pair("booked", "after"));
     assert_eq!(test.snapshot().await.phase, CallPhase::Listening);
 }
@@ -516,7 +571,10 @@ async fn another_agent_takes_over_at_the_node_that_was_named() {
     test.stream.user_says("Oh.", 500).await;
     ms(2_000).await;
     let said = instructions(&test);
-    assert!(said.contains("You settle bills.") && said.contains("Offer instalments."), "{said}");
+    assert!(
+        said.contains("You settle bills.") && said.contains("Offer instalments."),
+        "{said}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -568,7 +626,11 @@ async fn values_of_the_conversation_decide_and_are_said() {
             "e": always("many", "end"), "f": always("few", "end"),
         }),
     );
-    for (value, said) in [(json!(12), "A room for 12, then."), (json!(4), "A table, then."), (Value::Null, "A table, then.")] {
+    for (value, said) in [
+        (json!(12), "A room for 12, then."),
+        (json!(4), "A table, then."),
+        (Value::Null, "A table, then."),
+    ] {
         let (test, router) = routed(graph.clone()).await;
         router.script(0, chosen(1));
         router.script(300, json!({ "value1": value }));
@@ -576,7 +638,10 @@ async fn values_of_the_conversation_decide_and_are_said() {
         ms(4_000).await;
         assert_eq!(test.stream.said().last().unwrap(), said, "{value}");
         let question = router.asked.lock().unwrap()[1].clone();
-        assert_eq!(question.schema["properties"]["value1"]["type"], json!(["number", "null"]));
+        assert_eq!(
+            question.schema["properties"]["value1"]["type"],
+            json!(["number", "null"])
+        );
     }
 }
 
@@ -605,7 +670,10 @@ async fn a_global_node_is_reached_from_everywhere() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_without_a_graph_asks_no_router_and_records_no_moves() {
-    for workflow in [json!({}), json!({ "nodes": {}, "edges": {}, "preventSubagentLoops": true })] {
+    for workflow in [
+        json!({}),
+        json!({ "nodes": {}, "edges": {}, "preventSubagentLoops": true }),
+    ] {
         let mut plain = departments();
         plain.workflow = serde_json::from_value(workflow).unwrap();
         let (test, router) = routed(plain).await;
@@ -620,7 +688,10 @@ async fn an_agent_without_a_graph_asks_no_router_and_records_no_moves() {
 #[tokio::test(start_paused = true)]
 async fn a_graph_that_cannot_be_walked_is_not_used_and_the_record_says_so() {
     let mut broken = departments();
-    broken.workflow.nodes.insert("second".into(), json!({ "type": "start" }));
+    broken
+        .workflow
+        .nodes
+        .insert("second".into(), json!({ "type": "start" }));
     let test = TestCall::inbound(broken).await;
     test.open_media().await;
     ms(3_000).await;
@@ -630,7 +701,12 @@ async fn a_graph_that_cannot_be_walked_is_not_used_and_the_record_says_so() {
     assert_eq!(moves(&test), []);
     let found = test.details("graph_not_used");
     assert_eq!(found.len(), 1);
-    assert!(found[0]["findings"][0]["path"].as_str().is_some_and(|path| path.starts_with("workflow")), "{found:?}");
+    assert!(
+        found[0]["findings"][0]["path"]
+            .as_str()
+            .is_some_and(|path| path.starts_with("workflow")),
+        "{found:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

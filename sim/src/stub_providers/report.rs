@@ -30,7 +30,14 @@ pub(super) fn wanted(request: &Value) -> Option<Value> {
 /// Returns the answer of the router of a conversation graph: by the words that the user's last ones share with the
 /// conditions in the instructions.
 fn route(schema: &Value, system: &str, record: &str) -> Value {
-    let after = |line: &str, name: &str| Some(line.strip_prefix("- ")?.strip_prefix(name)?.strip_prefix(": ")?.to_owned());
+    let after = |line: &str, name: &str| {
+        Some(
+            line.strip_prefix("- ")?
+                .strip_prefix(name)?
+                .strip_prefix(": ")?
+                .to_owned(),
+        )
+    };
     let told = |name: &str| system.lines().find_map(|line| after(line, name)).unwrap_or_default();
     let asked = schema["properties"].as_object().into_iter().flatten();
     let values: Vec<(&String, &Value)> = asked.filter(|(name, _)| *name != "route").collect();
@@ -43,7 +50,11 @@ fn route(schema: &Value, system: &str, record: &str) -> Value {
         })
         .collect();
     let choices = schema["properties"]["route"]["enum"].as_array();
-    let numbers = choices.into_iter().flatten().filter_map(Value::as_str).filter(|choice| *choice != "stay");
+    let numbers = choices
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .filter(|choice| *choice != "stay");
     let candidates: Vec<Candidate> = numbers
         .map(|number| Candidate {
             edge: None,
@@ -52,9 +63,14 @@ fn route(schema: &Value, system: &str, record: &str) -> Value {
             condition: told(number),
         })
         .collect();
-    let lines = record.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let lines = record
+        .lines()
+        .rev()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let last = lines.take_while(|line| line["speaker"] == "user");
-    let said: Vec<String> = last.filter_map(|line| line["words"].as_str().map(str::to_owned)).collect();
+    let said: Vec<String> = last
+        .filter_map(|line| line["words"].as_str().map(str::to_owned))
+        .collect();
     let (choice, found) = judge::by_words(&candidates, &questions, &said.join(" "), &BTreeMap::new());
     let mut answer = json!({});
     if choices.is_some() {

@@ -90,8 +90,14 @@ mod tests {
         let config = graph.agent_in("sales", &agent).conversation_config;
         let prompt = &config.agent.prompt;
         assert_eq!(prompt.prompt, "Be brief.\n\n# This part of the call\nYou sell bikes.");
-        assert_eq!((&prompt.tool_ids, &prompt.knowledge_base), (&vec!["a".into(), "b".into()], &vec!["d".into(), "e".into()]));
-        assert_eq!((config.tts.voice_id.as_str(), config.tts.speed, prompt.temperature), ("tom", 1.2, 1.0));
+        assert_eq!(
+            (&prompt.tool_ids, &prompt.knowledge_base),
+            (&vec!["a".into(), "b".into()], &vec!["d".into(), "e".into()])
+        );
+        assert_eq!(
+            (config.tts.voice_id.as_str(), config.tts.speed, prompt.temperature),
+            ("tom", 1.2, 1.0)
+        );
         assert!(prompt.built_in_tools.end_call.enabled);
         assert_eq!(graph.agent_in("plain", &agent), agent);
         assert_eq!(graph.agent_in("gone", &agent), agent);
@@ -103,7 +109,11 @@ mod tests {
             "say": { "type": "say", "message": { "type": "prompt", "prompt": "Read the terms." } },
         }));
         let prompt = graph.agent_in("say", &agent).conversation_config.agent.prompt;
-        assert!(prompt.prompt.ends_with("and nothing else: Read the terms."), "{}", prompt.prompt);
+        assert!(
+            prompt.prompt.ends_with("and nothing else: Read the terms."),
+            "{}",
+            prompt.prompt
+        );
         assert!(prompt.tool_ids.is_empty() && !prompt.built_in_tools.end_call.enabled);
     }
 

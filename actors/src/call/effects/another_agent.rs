@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::json;
 
-use super::{EffectHandler, rules, workflow::{Graphs, with_usable_graph}};
+use super::{
+    EffectHandler, rules,
+    workflow::{Graphs, with_usable_graph},
+};
 use crate::{
     audio_stream::StreamMessage,
     call::{

@@ -77,7 +77,9 @@ impl EffectHandler {
     /// Records why the graph of the present agent is not used.
     pub(super) fn graph_not_used(&self, found: &[Finding]) {
         if !found.is_empty() {
-            let found = found.iter().map(|finding| json!({ "path": finding.path, "message": finding.message }));
+            let found = found
+                .iter()
+                .map(|finding| json!({ "path": finding.path, "message": finding.message }));
             self.record_event("graph_not_used", &json!({ "findings": found.collect::<Vec<_>>() }));
         }
     }

@@ -57,7 +57,8 @@ impl State {
         Ok(true)
     }
 
-    fn expect(&mut self, input: Input<'static>) {
+    /// Takes an input once the present turn is over.
+    pub(super) fn expect(&mut self, input: Input<'static>) {
         if let Some(walking) = &mut self.walking {
             walking.due = Some(input);
         }
@@ -77,6 +78,9 @@ impl State {
         now_ms: u64,
         fx: &mut Vec<Effect>,
     ) -> Result<(), Input<'static>> {
+        if self.user.unanswered {
+            self.judge_later();
+        }
         let rules = self.graph().and_then(|rules| rules.graph.node(node));
         let has_changes = rules.is_some_and(|node| !node.changes.config.is_empty());
         if has_changes || matches!(message, Message::Prompt(_)) {

@@ -94,9 +94,7 @@ impl State {
         if let Step::Judge { candidates, questions } = step {
             if rules.by_words {
                 let (choice, values) = judge::by_words(&candidates, &questions, &said, walk.values());
-                step = walk
-                    .step(&rules.graph, &known, &Input::Judged { choice, values })
-                    .step;
+                step = walk.step(&rules.graph, &known, &Input::Judged { choice, values }).step;
             } else {
                 walking.number += 1;
                 let asked = Asked {
@@ -148,9 +146,7 @@ impl State {
             ahead.answer = Some(judgement);
         }
         walk.step(&rules.graph, &known, &Input::Heard { said: &said });
-        let step = walk
-            .step(&rules.graph, &known, &Input::Judged { choice, values })
-            .step;
+        let step = walk.step(&rules.graph, &known, &Input::Judged { choice, values }).step;
         let Some(early) = self.early.as_ref().filter(|_| step != Step::Reply) else {
             return;
         };
@@ -173,20 +169,20 @@ impl State {
     }
 
     /// Takes the router's answer.
-    pub(super) fn router_answered(
-        &mut self,
-        number: u64,
-        judgement: Judgement,
-        now_ms: u64,
-        fx: &mut Vec<Effect>,
-    ) {
+    pub(super) fn router_answered(&mut self, number: u64, judgement: Judgement, now_ms: u64, fx: &mut Vec<Effect>) {
         let Some(walking) = &mut self.walking else { return };
         let is_this = |asked: &Option<Asked>| asked.as_ref().is_some_and(|asked| asked.number == number);
         if is_this(&walking.ahead) {
             self.answered_ahead(judgement, fx);
         } else if is_this(&walking.asked) {
             let (choice, values) = judgement;
-            if !self.walk(Input::Judged { choice, values }, now_ms, fx) {
+            if !self.may_walk() {
+                // The user speaks again: words that were judged will be judged with the new ones.
+                let asked = self.walking.as_mut().and_then(|walking| walking.asked.take());
+                if asked.is_some_and(|asked| asked.said.is_none()) {
+                    self.expect(Input::Judged { choice, values });
+                }
+            } else if !self.walk(Input::Judged { choice, values }, now_ms, fx) {
                 self.go_on_walking(now_ms, fx);
             }
         }

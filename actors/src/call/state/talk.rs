@@ -259,7 +259,9 @@ impl State {
     /// what was heard of it. A reply of which nothing or only fillers were heard is made anew.
     fn told_over_speech(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
         self.turn_ended(utterance, false, now_ms, fx);
-        let unheard = |speech: &Speech| speech.started_ms.is_none() && !speech.protected;
+        // Words of a node are heard in any case.
+        let fixed = |speech: &Speech| self.walking.is_some() && !speech.by_model;
+        let unheard = |speech: &Speech| speech.started_ms.is_none() && !speech.protected && !fixed(speech);
         let replaceable = self.speech.as_ref().is_some_and(unheard) || self.is_only_filled();
         if self.phase == Phase::Speaking && replaceable {
             self.keep_words(utterance, fx);
@@ -431,11 +433,11 @@ impl State {
             self.hand_over(wanted, now_ms, fx);
         } else if !self.awaits_opt_out() && self.walk_due(now_ms, fx) {
             // The walk goes on.
-        } else if self.user.unanswered {
+        } else if self.has_unanswered() {
             self.answer_words(now_ms, fx);
         } else if self.awaits_opt_out() {
             self.listen(now_ms, fx);
-        } else if self.waits_for_tools() {
+        } else if self.waits_for_tools() || self.is_walking() {
             self.await_tools(now_ms, fx);
         } else if self.tools.has_news() {
             self.ask_on_results(now_ms, fx);

@@ -110,7 +110,10 @@ impl State {
 
     /// Uses the changes of the node in which the agent talks, after a message with changes of its own.
     fn adopt_home(&mut self, fx: &mut Vec<Effect>) {
-        let home = self.walking.as_ref().and_then(|walking| walking.walk.adopted().map(str::to_owned));
+        let home = self
+            .walking
+            .as_ref()
+            .and_then(|walking| walking.walk.adopted().map(str::to_owned));
         self.adopt_node(home.as_deref(), fx);
     }
 
@@ -191,6 +194,12 @@ impl State {
         }
     }
 
+    /// Returns whether words of the user wait for an answer, or to be judged.
+    pub(super) fn has_unanswered(&self) -> bool {
+        let walking = self.walking.as_ref();
+        self.user.unanswered || walking.is_some_and(|walking| walking.unjudged.is_some())
+    }
+
     /// Returns the user's words since the agent's last ones.
     pub(super) fn last_words(&self) -> Option<String> {
         words_in(self.history.last_said())
@@ -207,7 +216,7 @@ impl State {
         if self.walk_due(now_ms, fx) {
             return;
         }
-        match self.user.unanswered {
+        match self.has_unanswered() {
             true => self.answer_words(now_ms, fx),
             false => self.wait_in_node(now_ms, fx),
         }

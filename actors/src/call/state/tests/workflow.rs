@@ -16,9 +16,7 @@ use domain::{
 
 /// Returns the rules of an agent with a graph of every type of node.
 fn graph_rules(by_words: bool) -> Rules {
-    let edge = |source: &str, target: &str, condition: Value| {
-        json!({ "source": source, "target": target, "forwardCondition": condition })
-    };
+    let edge = |source: &str, target: &str, condition: Value| json!({ "source": source, "target": target, "forwardCondition": condition });
     let llm = |condition: &str| json!({ "type": "llm", "condition": condition });
     let result = |successful: bool| json!({ "type": "result", "successful": successful });
     let always = || json!({ "type": "unconditional" });
@@ -100,7 +98,10 @@ fn a_call_that_is_taken_over_after_any_move_goes_on_in_its_node() {
     let hops: Vec<&Value> = hops.map(|(_, detail)| detail).collect();
     let to: Vec<&str> = hops.iter().filter_map(|hop| hop["to"].as_str()).collect();
     assert_eq!(to, ["start", "desk", "hours", "note", "desk"]);
-    let told = [(Speaker::Agent, "Hello."), (Speaker::User, "What are your opening hours?")];
+    let told = [
+        (Speaker::Agent, "Hello."),
+        (Speaker::User, "What are your opening hours?"),
+    ];
     for (at, hop) in hops.iter().enumerate().filter(|(_, hop)| !hop["walk"].is_null()) {
         let known: Vec<(&str, Value)> = hops[..=at].iter().map(|hop| (WORKFLOW_HOP, (*hop).clone())).collect();
         let (state, _) = State::taken_over(graph_rules(true), id(1), &left(&told, &known));
@@ -117,7 +118,10 @@ fn a_walk_before_another_agent_took_over_is_not_resumed() {
     let (_, all) = listening(graph_rules(true));
     let mut known = events(&all);
     known.push(("agent_transfer".to_owned(), json!({ "agentId": AgentId::new() })));
-    let known: Vec<(&str, Value)> = known.iter().map(|(name, detail)| (name.as_str(), detail.clone())).collect();
+    let known: Vec<(&str, Value)> = known
+        .iter()
+        .map(|(name, detail)| (name.as_str(), detail.clone()))
+        .collect();
     let (state, _) = State::taken_over(graph_rules(true), id(1), &left(&[], &known));
     assert_eq!(state.node(), None, "its graph is yet to be entered");
 }
