@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     Effect, State,
-    speculation::{Waste, normalised},
+    speculation::{EarlyReply, Waste, normalised},
 };
 use domain::{
     ports::language_model::{HistoryItem, Speaker},
@@ -27,179 +27,20 @@ pub(super) struct Asked {
     answer: Option<Judgement>,
 }
 
-impl State {
-    pub(super) fn asks(&self, said: Option<String>, candidates: Vec<Candidate>, questions: Vec<Question>) -> Asked {
-        Asked {
+impl Asked {
+    pub(super) fn new(said: Option<&str>, candidates: Vec<Candidate>, questions: Vec<Question>, at_ms: u64) -> Self {
+        Self {
             number: 0,
-            said,
+            said: said.map(normalised),
             candidates,
             questions,
-            at_ms: self.now_ms,
+            at_ms,
             answer: None,
         }
     }
 
-    /// Returns the answer if it is known: from the words if no model judges, or from a question made ahead.
-    pub(super) fn judged(&mut self, asked: &Asked) -> Option<Judgement> {
-        let by_words = self.graph().is_some_and(|rules| rules.by_words);
-        let said = self.last_words().unwrap_or_default();
-        let walking = self.walking.as_mut()?;
-        if by_words {
-            let Asked {
-                candidates, questions, ..
-            } = asked;
-            return Some(judge::by_words(candidates, questions, &said, walking.walk.values()));
-        }
-        walking
-            .ahead
-            .take_if(|ahead| ahead.is_same(asked) && ahead.answer.is_some())?
-            .answer
-    }
-
-    /// Asks the router, unless it is being asked the same already. The call waits for its answer.
-    pub(super) fn ask_router(&mut self, asked: Asked, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.pause_reply(now_ms, fx);
-        let Some(walking) = &mut self.walking else { return };
-        if let Some(ahead) = walking.ahead.take_if(|ahead| ahead.is_same(&asked)) {
-            // What the call waited for counts, not what the pause hid.
-            walking.asked = Some(Asked {
-                at_ms: asked.at_ms,
-                ..ahead
-            });
-            return;
-        }
-        walking.ahead = None;
-        walking.number += 1;
-        let number = walking.number;
-        fx.push(asked.effect(number));
-        walking.asked = Some(Asked { number, ..asked });
-    }
-
-    /// Has the reply made ahead begun, in the node that the words so far lead to. If a model judges that, it is asked
-    /// beside it.
-    pub(super) fn ask_ahead(&mut self, fx: &mut Vec<Effect>) {
-        let Some(rules) = self.rules.graph.clone() else {
-            return fx.push(Effect::StartReply);
-        };
-        let said = words_in(self.asked().last()).unwrap_or_default();
-        let known = self.known(&rules);
-        let at_ms = self.now_ms;
-        let Some(walking) = &mut self.walking else { return };
-        if walking.due.is_some() || walking.awaits_tools() {
-            self.early = None;
-            return;
-        }
-        let mut walk = walking.walk.clone();
-        let mut step = walk.step(&rules.graph, &known, &Input::Heard { said: &said }).step;
-        if let Step::Judge { candidates, questions } = step {
-            if rules.by_words {
-                let (choice, values) = judge::by_words(&candidates, &questions, &said, walk.values());
-                step = walk.step(&rules.graph, &known, &Input::Judged { choice, values }).step;
-            } else {
-                walking.number += 1;
-                let asked = Asked {
-                    number: walking.number,
-                    said: Some(normalised(&said)),
-                    candidates,
-                    questions,
-                    at_ms,
-                    answer: None,
-                };
-                fx.push(asked.effect(asked.number));
-                walking.ahead = Some(asked);
-                // Most words lead nowhere else.
-                step = Step::Reply;
-            }
-        }
-        self.reply_ahead(step, fx);
-    }
-
-    /// Has the reply made ahead begun where a step leads, or drops it.
-    fn reply_ahead(&mut self, step: Step, fx: &mut Vec<Effect>) {
-        let brings = |node: Option<&str>| {
-            let node = node.and_then(|node| self.graph()?.graph.node(node));
-            node.is_some_and(|node| !node.changes.tool_ids.is_empty() || !node.changes.knowledge_base.is_empty())
-        };
-        match step {
-            Step::Reply => fx.push(Effect::StartReply),
-            // Tools and documents of another node are looked up once the call is there.
-            Step::Adopt { node, reply: true } if !brings(Some(&node)) && !brings(self.node()) => {
-                if let Some(early) = &mut self.early {
-                    early.node = Some(node.clone());
-                    fx.push(Effect::StartReplyIn(node));
-                }
-            }
-            _ => self.early = None,
-        }
-    }
-
-    /// Takes the router's answer in a pause of the user: a reply that is being made for another node is begun anew.
-    fn answered_ahead(&mut self, judgement: Judgement, fx: &mut Vec<Effect>) {
-        let (Some(rules), Some(said)) = (self.rules.graph.clone(), words_in(self.asked().last())) else {
-            return;
-        };
-        let known = self.known(&rules);
-        let Some(walking) = &mut self.walking else { return };
-        let mut walk = walking.walk.clone();
-        let (choice, values) = judgement.clone();
-        if let Some(ahead) = &mut walking.ahead {
-            ahead.answer = Some(judgement);
-        }
-        walk.step(&rules.graph, &known, &Input::Heard { said: &said });
-        let step = walk.step(&rules.graph, &known, &Input::Judged { choice, values }).step;
-        let Some(early) = self.early.as_ref().filter(|_| step != Step::Reply) else {
-            return;
-        };
-        let again = early.again(self.now_ms, self.rules.directions.clone());
-        let ahead = walking.ahead.take();
-        self.drop_early(Waste::Overtaken, fx);
-        self.early = Some(again);
-        if let Some(walking) = &mut self.walking {
-            walking.ahead = ahead;
-        }
-        self.reply_ahead(step, fx);
-    }
-
-    /// Drops the question that was made ahead.
-    pub(super) fn drop_ahead(&mut self, fx: &mut Vec<Effect>) {
-        let ahead = self.walking.as_mut().and_then(|walking| walking.ahead.take());
-        if ahead.is_some() {
-            fx.push(Effect::CancelRouter);
-        }
-    }
-
-    /// Takes the router's answer.
-    pub(super) fn router_answered(&mut self, number: u64, judgement: Judgement, now_ms: u64, fx: &mut Vec<Effect>) {
-        let Some(walking) = &mut self.walking else { return };
-        let is_this = |asked: &Option<Asked>| asked.as_ref().is_some_and(|asked| asked.number == number);
-        if is_this(&walking.ahead) {
-            self.answered_ahead(judgement, fx);
-        } else if is_this(&walking.asked) {
-            let (choice, values) = judgement;
-            if !self.may_walk() {
-                // The user speaks again: words that were judged will be judged with the new ones.
-                let asked = self.walking.as_mut().and_then(|walking| walking.asked.take());
-                if asked.is_some_and(|asked| asked.said.is_none()) {
-                    self.expect(Input::Judged { choice, values });
-                }
-            } else if !self.walk(Input::Judged { choice, values }, now_ms, fx) {
-                self.go_on_walking(now_ms, fx);
-            }
-        }
-    }
-}
-
-impl Asked {
     fn is_same(&self, other: &Self) -> bool {
         self.said == other.said && self.candidates == other.candidates && self.questions == other.questions
-    }
-
-    fn effect(&self, number: u64) -> Effect {
-        Effect::AskRouter {
-            number,
-            candidates: self.candidates.clone(),
-            questions: self.questions.clone(),
-        }
     }
 }
 
@@ -212,5 +53,141 @@ pub(super) fn words_in(item: Option<&HistoryItem>) -> Option<String> {
             ..
         } => Some(text.clone()).filter(|text| !text.is_empty()),
         _ => None,
+    }
+}
+
+impl State {
+    /// Returns the answer if it is known: from the words if no model judges, or from a question made ahead.
+    pub(super) fn judged(&self, asked: &Asked) -> Option<Judgement> {
+        let walking = self.walking.as_ref()?;
+        if self.graph()?.by_words {
+            let said = asked.said.clone().or_else(|| self.last_words()).unwrap_or_default();
+            let (candidates, questions) = (&asked.candidates, &asked.questions);
+            return Some(judge::by_words(candidates, questions, &said, walking.walk.values()));
+        }
+        let ahead = walking.ahead.as_ref().filter(|ahead| ahead.is_same(asked));
+        ahead?.answer.clone()
+    }
+
+    /// Asks the router, unless it is being asked the same already. The call waits for its answer.
+    pub(super) fn ask_router(&mut self, asked: Asked, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.pause_reply(now_ms, fx);
+        let ahead = self.walking.as_mut().and_then(|walking| walking.ahead.take());
+        let asked = match ahead.filter(|ahead| ahead.is_same(&asked)) {
+            // The call waits only from now on.
+            Some(ahead) => Asked { at_ms: now_ms, ..ahead },
+            None => self.asked_now(asked, fx),
+        };
+        if let Some(walking) = &mut self.walking {
+            walking.asked = Some(asked);
+        }
+    }
+
+    fn asked_now(&mut self, mut asked: Asked, fx: &mut Vec<Effect>) -> Asked {
+        if let Some(walking) = &mut self.walking {
+            walking.number += 1;
+            asked.number = walking.number;
+        }
+        fx.push(Effect::AskRouter {
+            number: asked.number,
+            candidates: asked.candidates.clone(),
+            questions: asked.questions.clone(),
+        });
+        asked
+    }
+
+    /// Has the reply made ahead begun in the node that the words so far lead to. If a model judges that, it is asked
+    /// beside it.
+    pub(super) fn ask_ahead(&mut self, fx: &mut Vec<Effect>) {
+        let (Some(rules), Some(walking)) = (self.rules.graph.clone(), &self.walking) else {
+            return fx.push(Effect::StartReply);
+        };
+        if walking.due.is_some() || walking.awaits_tools() {
+            self.early = None;
+            return;
+        }
+        let (mut walk, known) = (walking.walk.clone(), self.known(&rules));
+        let said = words_in(self.asked().last()).unwrap_or_default();
+        let mut step = walk.step(&rules.graph, &known, &Input::Heard { said: &said }).step;
+        if let Step::Judge { candidates, questions } = step {
+            let asked = Asked::new(Some(&said), candidates, questions, self.now_ms);
+            step = match self.judged(&asked) {
+                Some((choice, values)) => {
+                    let judged = Input::Judged { choice, values };
+                    walk.step(&rules.graph, &known, &judged).step
+                }
+                None => {
+                    let asked = self.asked_now(asked, fx);
+                    if let Some(walking) = &mut self.walking {
+                        walking.ahead = Some(asked);
+                    }
+                    // Most words lead nowhere else.
+                    Step::Reply
+                }
+            };
+        }
+        let here = self.node().map(str::to_owned);
+        // Tools and documents of a node are looked up once the call is there.
+        let brings = |node: Option<&str>| {
+            let node = node.and_then(|node| rules.graph.node(node));
+            node.is_some_and(|node| !node.changes.tool_ids.is_empty() || !node.changes.knowledge_base.is_empty())
+        };
+        match (step, &mut self.early) {
+            (Step::Reply, Some(_)) => fx.push(Effect::StartReply),
+            (Step::Adopt { node, reply: true }, Some(early)) if !brings(Some(&node)) && !brings(here.as_deref()) => {
+                early.node = Some(node.clone());
+                fx.push(Effect::StartReplyIn(node));
+            }
+            _ => self.early = None,
+        }
+    }
+
+    /// Drops the question that was made ahead.
+    pub(super) fn drop_ahead(&mut self, fx: &mut Vec<Effect>) {
+        let ahead = self.walking.as_mut().and_then(|walking| walking.ahead.take());
+        if ahead.is_some() {
+            fx.push(Effect::CancelRouter);
+        }
+    }
+
+    /// Takes the router's answer.
+    pub(super) fn router_answered(
+        &mut self,
+        number: u64,
+        (choice, values): Judgement,
+        now_ms: u64,
+        fx: &mut Vec<Effect>,
+    ) {
+        let Some(walking) = &mut self.walking else { return };
+        let is_this = |asked: &Option<Asked>| asked.as_ref().is_some_and(|asked| asked.number == number);
+        if is_this(&walking.ahead) {
+            let answered = walking.ahead.take().map(|ahead| Asked {
+                answer: Some((choice, values)),
+                ..ahead
+            });
+            let early = self.early.as_ref().filter(|_| matches!(choice, Choice::Candidate(_)));
+            let again =
+                early.map(|early| EarlyReply::new(early.pause.clone(), self.now_ms, self.rules.directions.clone()));
+            if again.is_some() {
+                self.drop_early(Waste::Overtaken, fx);
+            }
+            if let Some(walking) = &mut self.walking {
+                walking.ahead = answered;
+            }
+            if again.is_some() {
+                self.early = again;
+                self.ask_ahead(fx);
+            }
+        } else if is_this(&walking.asked) {
+            let judged = Input::Judged { choice, values };
+            if self.may_walk() {
+                if !self.walk(judged, now_ms, fx) {
+                    self.go_on_walking(now_ms, fx);
+                }
+            } else if walking.asked.take().is_some_and(|asked| asked.said.is_none()) {
+                self.expect(judged);
+            }
+            // Else the user speaks again: words that were judged will be judged with the new ones.
+        }
     }
 }

@@ -93,7 +93,7 @@ pub(super) struct EarlyReply {
 }
 
 impl EarlyReply {
-    fn new(pause: Pause, asked_ms: u64, directions: Arc<Directions>) -> Self {
+    pub(super) fn new(pause: Pause, asked_ms: u64, directions: Arc<Directions>) -> Self {
         Self {
             pause,
             asked_ms,
@@ -108,11 +108,6 @@ impl EarlyReply {
             characters: 0,
             voiced_characters: 0,
         }
-    }
-
-    /// Returns a reply to the same words that has not begun.
-    pub(super) fn again(&self, asked_ms: u64, directions: Arc<Directions>) -> Self {
-        Self::new(self.pause.clone(), asked_ms, directions)
     }
 
     /// Returns the words on which the model was asked.

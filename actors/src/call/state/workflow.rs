@@ -9,7 +9,7 @@ use super::{
     Effect, Phase, Rules, State, event_fact,
     node_steps::Progress,
     router::{Asked, words_in},
-    speculation::{Waste, normalised},
+    speculation::Waste,
 };
 use domain::{
     id::AgentId,
@@ -233,16 +233,16 @@ impl State {
 
     /// Gives the walk an input and carries out the steps that follow. Returns false if the agent now waits.
     pub(super) fn walk(&mut self, input: Input<'_>, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
-        let mut said = match &input {
-            Input::Heard { said } => Some(normalised(said)),
+        let mut next = self.step(&input, now_ms, fx);
+        let mut heard = match input {
+            Input::Heard { said } => Some(said),
             _ => None,
         };
-        let mut next = self.step(&input, now_ms, fx);
         while let Some(step) = next {
-            let said = said.take();
+            let said = heard.take();
             next = match step {
                 Step::Judge { candidates, questions } => {
-                    let asked = self.asks(said, candidates, questions);
+                    let asked = Asked::new(said, candidates, questions, now_ms);
                     let Some((choice, values)) = self.judged(&asked) else {
                         self.ask_router(asked, now_ms, fx);
                         return true;
@@ -270,29 +270,28 @@ impl State {
     /// Gives the walk an input, and records the moves. Returns `None` if there is no walk.
     fn step(&mut self, input: &Input<'_>, now_ms: u64, fx: &mut Vec<Effect>) -> Option<Step> {
         let rules = self.rules.graph.clone()?;
-        let known = self.known(&rules);
+        let (known, at_ms) = (self.known(&rules), self.elapsed_ms(now_ms));
         let walking = self.walking.as_mut()?;
-        let before = walking.walk.values().clone();
-        let left = walking.walk.at().map(str::to_owned);
+        if !matches!(input, Input::Heard { .. }) {
+            // An answer made ahead counts once.
+            walking.ahead = None;
+        }
         let asked_ms = walking.asked.take().map_or(now_ms, |asked| asked.at_ms);
+        let before = walking.walk.clone();
         let Moves { hops, step } = walking.walk.step(&rules.graph, &known, input);
-        let values = walking.walk.values().iter();
-        let set = values.filter(|(name, value)| before.get(*name) != Some(*value));
-        let set: BTreeMap<String, Value> = set.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let (walk, last) = (json!(walking.walk), hops.len().saturating_sub(1));
+        let last = hops.len().saturating_sub(1);
         for (at, hop) in hops.iter().enumerate() {
             let mut detail = hop_detail(hop, &rules.graph);
             detail["ms"] = now_ms.saturating_sub(asked_ms).into();
             if at == last {
-                detail["walk"] = walk.clone();
-                if !set.is_empty() {
-                    detail["variables"] = json!(set);
-                }
+                detail["walk"] = json!(walking.walk);
             }
-            fx.push(event_fact(WORKFLOW_HOP, self.elapsed_ms(now_ms), &detail.to_string()));
+            fx.push(event_fact(WORKFLOW_HOP, at_ms, &detail.to_string()));
         }
-        if !set.is_empty() {
-            self.keep_values(&rules.graph, left.as_deref(), &set, fx);
+        if walking.walk.values() != before.values() {
+            let texts = walking.walk.texts(&BTreeMap::new());
+            self.keep_extracted(&rules.graph, before.at(), &texts, fx);
+            fx.push(Effect::SetVariables(texts));
         }
         Some(step)
     }
@@ -304,21 +303,20 @@ impl State {
         known
     }
 
-    /// Keeps values that the graph has set: for the agent's texts, and as collected if the node extracts them.
-    fn keep_values(&mut self, graph: &Graph, node: Option<&str>, set: &BTreeMap<String, Value>, fx: &mut Vec<Effect>) {
-        let extracted = node.map_or(&[][..], |node| graph.extracts(node));
-        let mut kept = false;
-        for (name, _) in extracted {
-            if let Some(value) = set.get(name) {
-                // Too much is not kept; the walk knows it all the same.
-                kept |= self.history.collect(&json!({ "entity": name, "value": value })).is_ok();
+    /// Keeps values that a node extracts as collected.
+    fn keep_extracted(
+        &mut self,
+        graph: &Graph,
+        node: Option<&str>,
+        texts: &BTreeMap<String, String>,
+        fx: &mut Vec<Effect>,
+    ) {
+        let extracted = node.map_or(&[][..], |node| graph.extracts(node)).iter();
+        for (name, text) in extracted.filter_map(|(name, _)| texts.get_key_value(name)) {
+            // Too much is not kept; the walk knows it all the same.
+            if self.history.collect(&json!({ "entity": name, "value": text })).is_ok() {
+                fx.push(Effect::KeepCollected);
             }
-        }
-        if kept {
-            fx.push(Effect::KeepCollected);
-        }
-        if let Some(walking) = &self.walking {
-            fx.push(Effect::SetVariables(walking.walk.texts(&BTreeMap::new())));
         }
     }
 
