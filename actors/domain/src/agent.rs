@@ -8,6 +8,7 @@ mod description;
 mod differences;
 mod document;
 mod figure;
+mod graph_limits;
 mod overrides;
 mod placeholders;
 mod platform;
@@ -24,6 +25,7 @@ pub use config::*;
 pub use description::*;
 pub use differences::*;
 pub use document::*;
+pub use graph_limits::graph_problems;
 pub use overrides::{OVERRIDE_PREFIX, OVERRIDES, check_overrides, overrides_in};
 pub use placeholders::open_placeholders;
 pub use platform::*;
@@ -77,7 +79,7 @@ pub struct AgentPhoneNumber {
     pub label: Option<String>,
 }
 
-/// `workflow`.
+/// `workflow`: the conversation graph.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Workflow {
@@ -87,8 +89,12 @@ pub struct Workflow {
     /// Map of id to node.
     #[schema(value_type = Object)]
     pub nodes: Map<String, Value>,
-    /// Whether subagents are kept from calling each other in a circle.
+    /// Whether a call may enter each agent only once.
     pub prevent_subagent_loops: bool,
+    /// Model that judges `llm` conditions, as in `agent.prompt.llm`. If unset, the agent's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(extensions(("x-ringback-extension" = json!(true))))]
+    pub router: Option<String>,
 }
 
 /// The part of an agent that clients write. Serialises with all defaults filled in.
@@ -107,7 +113,7 @@ pub struct Agent {
     pub platform_settings: PlatformSettings,
     /// Phone numbers of the agent.
     pub phone_numbers: Vec<AgentPhoneNumber>,
-    /// Workflow of the agent; has no effect yet.
+    /// Conversation graph.
     pub workflow: Workflow,
     /// Conversation settings in the agent's own language, while it speaks another one.
     #[serde(skip)]

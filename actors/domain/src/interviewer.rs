@@ -19,6 +19,10 @@ mod slot;
 use futures_util::{StreamExt, stream, stream::BoxStream};
 
 pub use self::reply::plan;
+pub(crate) use self::{
+    answer::{understand, yes_or_no},
+    numbers::number,
+};
 use crate::ports::language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest};
 
 /// Asks for the agent's entities one by one, in English, and says goodbye. Needs no provider.

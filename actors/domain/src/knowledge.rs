@@ -33,6 +33,11 @@ pub const FOUND_CHARACTERS: usize = 4_000;
 /// Most passages given to one reply.
 pub const MOST_FOUND: usize = 6;
 
+/// Returns the words of content of a text in their indexed form, in the language of another text.
+pub(crate) fn terms(text: &str, like: &str) -> Vec<Box<str>> {
+    Words::default().of(Language::of(like), text)
+}
+
 /// A document with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {

@@ -33,7 +33,7 @@ impl Problem {
     }
 }
 
-fn shortened(text: String, most: usize) -> String {
+pub(crate) fn shortened(text: String, most: usize) -> String {
     match text.char_indices().nth(most) {
         // Copy the text, because truncating in place would keep the capacity of the whole.
         Some((end, _)) => format!("{}…", &text[..end]),

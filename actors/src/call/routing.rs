@@ -135,7 +135,7 @@ impl RouterQuestion {
             text.push_str("\n\n# Values\nValues that the record tells; null if it does not.");
         }
         for (at, question) in self.questions.iter().enumerate() {
-            let _ = write!(text, "\n- value{}: {}", at + 1, filled(&question.prompt));
+            let _ = write!(text, "\n- value{}: {}", at + 1, filled(&question.entity().description));
         }
         text
     }
@@ -148,8 +148,10 @@ impl RouterQuestion {
             properties.insert("route".into(), json!({ "type": "string", "enum": choices }));
         }
         for (at, question) in self.questions.iter().enumerate() {
-            let kind = question.schema["type"].as_str().unwrap_or("string");
-            properties.insert(format!("value{}", at + 1), json!({ "type": [kind, "null"] }));
+            properties.insert(
+                format!("value{}", at + 1),
+                json!({ "type": [question.entity().kind, "null"] }),
+            );
         }
         let required: Vec<String> = properties.keys().cloned().collect();
         json!({

@@ -7,11 +7,12 @@ use super::{Decision, Facts, Wish, decide};
 use crate::campaign::{CampaignCommand, CommandError};
 use domain::{
     agent::{self, Problem},
-    id::AgentId,
+    id::{AccountId, AgentId},
     ports::{
         CannotDial, NotReady, Ports,
         store::{CampaignRow, CampaignStatus, StoreError},
     },
+    workflow::graph_obstacle,
 };
 
 /// Number of decision rounds. Only other writers change the row, so needing more rounds means an error.
@@ -110,7 +111,7 @@ async fn check_agent(ports: &Ports, row: &CampaignRow, wish: &Wish, decision: &D
         return Ok(());
     }
     match ports.store.agent(row.account, agent).await {
-        Ok(agent) if begins(wish) => may_dial(ports, &agent.document),
+        Ok(agent) if begins(wish) => may_dial(ports, row.account, &agent.document).await,
         Ok(_) => Ok(()),
         Err(StoreError::NotFound) => Err(CommandError::NotConfigured(format!(
             "agent {agent} does not exist any more; give the campaign another agentId"
@@ -131,7 +132,7 @@ fn begins(wish: &Wish) -> bool {
     }
 }
 
-fn may_dial(ports: &Ports, document: &Map<String, Value>) -> Result<(), CommandError> {
+async fn may_dial(ports: &Ports, account: AccountId, document: &Map<String, Value>) -> Result<(), CommandError> {
     // An agent that cannot be read fails the campaign later, with the reason.
     let Ok(agent) = agent::complete(document) else {
         return Ok(());
@@ -139,7 +140,12 @@ fn may_dial(ports: &Ports, document: &Map<String, Value>) -> Result<(), CommandE
     ports.may_dial(&agent).map_err(|why| match why {
         CannotDial::Inbound => CommandError::Invalid(vec![Problem::new("agentId", "not_allowed", why.to_string())]),
         CannotDial::NotReady(NotReady(missing)) => CommandError::NotConfigured(missing),
-    })
+    })?;
+    match graph_obstacle(&*ports.store, account, &agent).await {
+        Ok(None) => Ok(()),
+        Ok(Some(why)) => Err(CommandError::NotConfigured(why)),
+        Err(error) => Err(unavailable(&error)),
+    }
 }
 
 /// Returns the row of a removed campaign, which does nothing any more.

@@ -113,6 +113,9 @@ impl Configured {
     pub fn ready_for(&self, agent: &Agent) -> Result<(), NotReady> {
         let config = &agent.conversation_config;
         self.llm.check(&config.agent.prompt.llm)?;
+        if let Some(router) = &agent.workflow.router {
+            self.llm.check(router)?;
+        }
         let others = config.tts.supported_voices.iter();
         let others = others.filter_map(|voice| voice.voice_id.as_deref());
         others

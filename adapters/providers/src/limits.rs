@@ -3,6 +3,7 @@
 use domain::{
     agent::{Agent, DEFAULT_LLM, SupportedVoice, TtsSection},
     phrases::Phrases,
+    workflow::{Graph, judge},
 };
 
 use crate::{
@@ -15,6 +16,9 @@ use crate::{
         wanted,
     },
 };
+
+/// Conditions of a graph that are named.
+const LISTED: usize = 20;
 
 /// Returns a sentence for each setting of an agent that has no effect, or another one than it says. Settings
 /// at their defaults are left out.
@@ -208,6 +212,11 @@ fn of_interviewer(agent: &Agent) -> Vec<String> {
     for (field, _) in has_no_effect.iter().filter(|(_, is_set)| *is_set) {
         texts.push(format!("`{field}` has no effect with `interviewer`"));
     }
+    let graph = Graph::read(&agent.workflow);
+    let unjudged = graph.as_ref().map(judge::unjudged).unwrap_or_default();
+    texts.extend(unjudged.iter().take(LISTED).map(|path| {
+        format!("`{path}` is never taken, because `interviewer` cannot judge it by its words; choose a language model")
+    }));
     let language = agent.platform_settings.summary_language.as_deref();
     if language.is_some_and(|language| !language.trim().is_empty()) {
         texts.push(

@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 
 use domain::{
-    agent::{Problem, Reference, referenced_documents, referenced_rules, referenced_tools, transfers_to_nobody},
+    agent::{self, Problem, Reference, referenced_documents, referenced_rules, referenced_tools, transfers_to_nobody},
     id::AccountId,
     ports::store::{AgentRow, Store},
+    workflow::{findings_of, listed},
 };
 use serde_json::{Map, Value};
 use url::Url;
@@ -101,6 +102,12 @@ pub fn ignored_transfers(row: &AgentRow) -> Option<String> {
         .map(|path| format!("`{path}`"))
         .collect();
     (!named.is_empty()).then(|| format!("transfers without an `agentId` have no effect: {}", named.join(", ")))
+}
+
+/// Returns a warning about the conversation graph of an agent; none if there is nothing to report or it cannot be told.
+pub async fn graph(store: &dyn Store, row: &AgentRow) -> Option<String> {
+    let agent = agent::complete(&row.document).ok()?;
+    listed(&findings_of(store, row.account, &agent).await.ok()?)
 }
 
 async fn missing_rules(

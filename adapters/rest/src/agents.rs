@@ -84,11 +84,23 @@ pub async fn create(
     let turn = key.take(&state, account.id, "create agent", || RequestHash::of_json(&body));
     turn.await?
         .answer(
-            async |ticket| make(&state, &account, body, ticket.as_ref()).await,
-            async |id| state.store.agent(account.id, id).await.or_no_such("agent"),
-            |row| created(&state, row, None),
+            async |ticket| {
+                let row = make(&state, &account, body, ticket.as_ref()).await?;
+                Ok(with_graph_warning(&state, row).await)
+            },
+            async |id| {
+                let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
+                Ok(with_graph_warning(&state, row).await)
+            },
+            |(row, warning): &(AgentRow, Option<String>)| created(&state, row, warning.clone()),
         )
         .await
+}
+
+/// Returns a new agent with the warning about its conversation graph.
+async fn with_graph_warning(state: &RestState, row: AgentRow) -> (AgentRow, Option<String>) {
+    let warning = agent_references::graph(&*state.store, &row).await;
+    (row, warning)
 }
 
 /// Returns the answer about a new agent, with a further warning if there is one.
@@ -228,6 +240,7 @@ pub async fn save(
     let mut warnings = (state.limits)(&shown.agent);
     warnings.extend(agent_references::ignored_transfers(&row));
     warnings.extend(ignored);
+    warnings.extend(agent_references::graph(&*state.store, &row).await);
     Ok(Reply::ok(shown).version(row.version).warning(joined(&warnings)))
 }
 

@@ -95,7 +95,7 @@ async fn make(
     let agent = dialing_agent(&*state.store, account.id, new.agent).await?;
     call_language::check_call(&agent, &new.variables)?;
     let agent = call_overrides::applied(agent, &overrides, &mut new.variables)?;
-    require_ready(state, &agent)?;
+    require_ready(state, account.id, &agent).await?;
     let open = open_variables(state, account, &agent, &new).await?;
     let warnings = destinations
         .warning()

@@ -108,7 +108,7 @@ async fn make(
     };
     let agent = agent?;
     if settings.launch || settings.scheduled {
-        require_ready(state, &agent)?;
+        require_ready(state, account, &agent).await?;
     }
     let mut open = OpenVariables::of(&*state.store, account, &agent).await?;
     let import = Import::begin(state.store.clone(), account, settings.into_new(name, agent_id)).await?;

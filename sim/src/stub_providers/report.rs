@@ -45,7 +45,7 @@ fn route(schema: &Value, system: &str, record: &str) -> Value {
         .iter()
         .map(|(name, kind)| Question {
             prompt: told(name),
-            schema: json!({ "type": kind["type"][0] }),
+            value_schema: json!({ "type": kind["type"][0] }),
             ..Question::default()
         })
         .collect();

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     Agent, Problem,
     calendars::{self, calendar_problems},
+    graph_limits::graph_problems,
     shape::{Mode, Walk, join, shown},
     table::AGENT,
     transfers::{TRANSFERS, transfer_problems},
@@ -22,6 +23,9 @@ const DOCUMENT_BYTES: usize = 1024 * 1024;
 
 /// Path of the transfers to other agents.
 const AGENT_TRANSFERS: &str = "conversationConfig.agent.prompt.builtInTools.transferToAgent.transfers";
+
+/// Path of the conversation graph.
+const WORKFLOW: &str = "workflow";
 
 /// Validates the body of a create request. Returns the sparse document to store, without fields set to `null`.
 ///
@@ -51,10 +55,14 @@ pub fn merge_patch(stored: &Map<String, Value>, patch: &Value) -> Result<Map<Str
     let mut merged = Value::Object(stored.clone());
     merge(&mut merged, patch);
     let (document, found) = checked(&merged);
-    // Agents saved before a transfer had to name its agent can still be changed elsewhere.
-    let untouched = at(&document, AGENT_TRANSFERS) == at(stored, AGENT_TRANSFERS);
+    // Agents saved before a transfer had to name its agent, and before graphs had limits, can still be changed elsewhere.
+    let untouched = [AGENT_TRANSFERS, WORKFLOW].map(|path| at(&document, path) == at(stored, path));
     for problem in found {
-        let kept = untouched && problem.code == "required" && problem.path.starts_with(AGENT_TRANSFERS);
+        let kept = match problem.code {
+            "required" => untouched[0] && problem.path.starts_with(AGENT_TRANSFERS),
+            "too_long" => untouched[1] && problem.path.starts_with(WORKFLOW),
+            _ => false,
+        };
         if !kept && !problems.iter().any(|known| known.path == problem.path) {
             problems.push(problem);
         }
@@ -147,6 +155,7 @@ fn checked(body: &Value) -> (Map<String, Value>, Vec<Problem>) {
         Some(_) | None => Map::new(),
     };
     problems.extend(dangling_edges(&document));
+    problems.extend(too_large_graph(&document));
     problems.extend(repeated_numbers(&document));
     // If a transfer has a problem of its own, report nothing else about transfers, because the invalid part
     // is missing from the document.
@@ -175,6 +184,13 @@ fn too_large(document: &Map<String, Value>) -> Option<Problem> {
         );
         Problem::new(largest.1, "too_long", message)
     })
+}
+
+/// Returns the limits that the conversation graph exceeds.
+fn too_large_graph(document: &Map<String, Value>) -> Vec<Problem> {
+    let empty = Map::new();
+    let map = |path| at(document, path).and_then(Value::as_object).unwrap_or(&empty);
+    graph_problems(map("workflow.nodes"), map("workflow.edges"))
 }
 
 /// Returns the edges whose ends are not nodes.

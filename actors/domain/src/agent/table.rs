@@ -60,6 +60,7 @@ const WORKFLOW: &[Field] = &[
     optional("edges", Shape::Map(&Shape::Open(EDGE))),
     optional("nodes", Shape::Map(&Shape::Any)),
     optional("preventSubagentLoops", Shape::Flag),
+    optional("router", NAME),
 ];
 
 const EDGE: &[Field] = &[required("source", LABEL), required("target", LABEL)];

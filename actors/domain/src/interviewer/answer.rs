@@ -169,7 +169,7 @@ const NOT_A_NO: [&str; 3] = ["no problem", "why not", "no doubt"];
 const ORDINALS: [&str; 6] = ["first", "second", "third", "fourth", "fifth", "sixth"];
 
 /// Returns the value that an utterance gives for an entity; none if it gives none or more than one.
-pub(super) fn understand(entity: &Entity, text: &str) -> Option<Value> {
+pub(crate) fn understand(entity: &Entity, text: &str) -> Option<Value> {
     if !entity.allowed.is_empty() {
         return option(&entity.allowed, text);
     }
@@ -193,7 +193,7 @@ fn figure(number: f64) -> Option<Value> {
 }
 
 /// Returns whether the text says yes or no; the first deciding word counts.
-pub(super) fn yes_or_no(text: &str) -> Option<bool> {
+pub(crate) fn yes_or_no(text: &str) -> Option<bool> {
     let plain = plain(text);
     if NOT_A_NO.iter().any(|phrase| contains(&plain, phrase)) {
         return Some(true);

@@ -40,7 +40,7 @@ enum Word {
 }
 
 /// Returns the one number in a text; none if it contains none or two different ones.
-pub(super) fn number(text: &str) -> Option<f64> {
+pub(crate) fn number(text: &str) -> Option<f64> {
     let spoken = spoken(text);
     let corrected = CORRECTIONS
         .iter()

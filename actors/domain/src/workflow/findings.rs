@@ -1,8 +1,16 @@
 //! Findings about a graph: what is wrong with it, and what has no effect.
 
+mod structure;
+
 use std::collections::BTreeSet;
 
-use super::Graph;
+use super::{Edge, Expression, Graph, NodeKind, Test};
+use crate::{agent::Agent, problem::shortened, template::SYSTEM_VARIABLES};
+
+/// Most findings of a graph.
+const MOST_FINDINGS: usize = 100;
+/// Longest path or message, in characters.
+const FINDING_CHARS: usize = 500;
 
 /// Something to report about a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +23,46 @@ pub struct Finding {
     pub blocks: bool,
 }
 
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` {}", self.path, self.message)
+    }
+}
+
+/// Findings in the order in which they were made. Those beyond the first hundred are dropped.
+#[derive(Debug, Default)]
+pub(super) struct Found(Vec<Finding>);
+
+impl Found {
+    /// Adds the reason why the graph cannot be used.
+    pub(super) fn block(&mut self, path: &str, message: impl Into<String>) {
+        self.add(path, message.into(), true);
+    }
+
+    /// Adds a part without effect.
+    pub(super) fn warn(&mut self, path: &str, message: impl Into<String>) {
+        self.add(path, message.into(), false);
+    }
+
+    fn add(&mut self, path: &str, message: String, blocks: bool) {
+        if self.0.len() < MOST_FINDINGS {
+            self.0.push(Finding {
+                path: shortened(path.to_owned(), FINDING_CHARS),
+                message: shortened(message, FINDING_CHARS),
+                blocks,
+            });
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn list(self) -> Vec<Finding> {
+        self.0
+    }
+}
+
 /// Things outside a graph that it may refer to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Known {
@@ -24,7 +72,21 @@ pub struct Known {
     pub variables: BTreeSet<String>,
 }
 
-/// Ids of tools, agents and documents or groups.
+impl Known {
+    /// Returns what an agent's graph may refer to.
+    pub fn of(agent: &Agent, references: References) -> Self {
+        let own = agent.conversation_config.agent.dynamic_variables.keys();
+        let collected = agent.platform_settings.data_collection.entities.keys();
+        let of_every_call = ["phoneNumber", "name", "email"].into_iter().chain(SYSTEM_VARIABLES);
+        let variables = own.chain(collected).cloned().chain(of_every_call.map(str::to_owned));
+        Self {
+            references,
+            variables: variables.collect(),
+        }
+    }
+}
+
+/// Ids of tools, agents, and documents or groups.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct References {
     /// Tools.
@@ -35,7 +97,142 @@ pub struct References {
     pub documents: BTreeSet<String>,
 }
 
-/// Returns what is to report about a graph.
-pub fn findings(graph: &Graph, _known: &Known) -> Vec<Finding> {
-    graph.found.clone()
+/// Returns what there is to report about a graph.
+pub fn findings(graph: &Graph, known: &Known) -> Vec<Finding> {
+    let mut found = Found(graph.found.clone());
+    if graph.nodes.is_empty() && !found.is_empty() {
+        return found.list();
+    }
+    structure::report(graph, &mut found);
+    report_references(graph, &known.references, &mut found);
+    report_values(graph, &known.variables, &mut found);
+    found.list()
+}
+
+impl Graph {
+    /// Returns the ids that the graph refers to, whether or not they exist.
+    pub fn references(&self) -> References {
+        let mut references = References::default();
+        for node in self.nodes.values() {
+            references.tools.extend(node.changes.tool_ids.iter().cloned());
+            references.documents.extend(node.changes.knowledge_base.iter().cloned());
+            match &node.kind {
+                NodeKind::Tool { tools } => references.tools.extend(tools.iter().cloned()),
+                NodeKind::StandaloneAgent {
+                    agent_id: Some(agent), ..
+                } => {
+                    references.agents.insert(agent.clone());
+                }
+                _ => {}
+            }
+        }
+        references
+    }
+}
+
+fn report_references(graph: &Graph, known: &References, found: &mut Found) {
+    for (id, node) in &graph.nodes {
+        let changes = &node.changes;
+        let mut used = vec![
+            ("additionalToolIds", "tool", changes.tool_ids.as_slice(), &known.tools),
+            (
+                "additionalKnowledgeBase",
+                "document or group",
+                changes.knowledge_base.as_slice(),
+                &known.documents,
+            ),
+        ];
+        match &node.kind {
+            NodeKind::Tool { tools } => used.push(("tools", "tool", tools.as_slice(), &known.tools)),
+            NodeKind::StandaloneAgent {
+                agent_id: Some(agent), ..
+            } => {
+                used.push(("agentId", "agent", std::slice::from_ref(agent), &known.agents));
+            }
+            NodeKind::StandaloneAgent {
+                node_id: Some(entry),
+                agent_id: None,
+                ..
+            } if graph.node(entry).is_none() => {
+                found.block(
+                    &format!("workflow.nodes.{id}.nodeId"),
+                    format!("`{entry:.100}` is not a node of this agent"),
+                );
+            }
+            _ => {}
+        }
+        for (field, thing, ids, known) in used {
+            for missing in ids.iter().filter(|id| !known.contains(*id)) {
+                let message = format!("names `{missing:.100}`, and there is no such {thing} in this account");
+                found.block(&format!("workflow.nodes.{id}.{field}"), message);
+            }
+        }
+    }
+}
+
+/// Reports variables that nothing sets, types that do not fit, and destinations that cannot be dialed.
+fn report_values(graph: &Graph, known: &BTreeSet<String>, found: &mut Found) {
+    let mut set: BTreeSet<&str> = known.iter().map(String::as_str).collect();
+    let mut used: Vec<(String, &str)> = Vec::new();
+    let mut expressions: Vec<(String, &Expression)> = Vec::new();
+    for (id, node) in &graph.nodes {
+        set.extend(node.extract.iter().map(|(name, _)| name.as_str()));
+        match &node.kind {
+            NodeKind::UpdateState { updates } => {
+                set.extend(updates.iter().map(|update| update.variable_name.as_str()));
+                let path = |index| format!("workflow.nodes.{id}.updates[{index}]");
+                let updates = updates.iter().enumerate();
+                expressions.extend(updates.map(|(index, update)| (path(index), &update.expression)));
+            }
+            NodeKind::PhoneNumber {
+                transfer_destination: to,
+                transfer_type,
+            } => {
+                let path = format!("workflow.nodes.{id}.transferDestination");
+                match to.variable() {
+                    Some(name) => used.push((path, name)),
+                    None if to.usable(transfer_type.as_deref(), None).is_none() => {
+                        let message = "or `transferType` cannot be used; give a phone number or a SIP address, and `blind`, \
+                                       `conference` or `sip_refer`";
+                        found.block(&path, message);
+                    }
+                    None => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    for (id, edge) in &graph.edges {
+        expressions.extend(tests(edge).filter_map(|(field, test)| match test {
+            Test::Expression { expression } => Some((format!("workflow.edges.{id}.{field}"), expression)),
+            _ => None,
+        }));
+    }
+    for (path, expression) in &expressions {
+        for part in expression.parts() {
+            if let Some(types) = part.mismatch() {
+                found.block(
+                    path,
+                    format!("combines {types}, which cannot be compared or calculated with"),
+                );
+            }
+            if let Expression::DynamicVariable { name } = part {
+                used.push((path.clone(), name));
+            }
+        }
+    }
+    for (path, name) in used.into_iter().filter(|(_, name)| !set.contains(name)) {
+        let message = "which nothing sets; add it to `dynamicVariables`, or extract or update it in a node";
+        found.block(&path, format!("uses the variable `{name:.100}`, {message}"));
+    }
+}
+
+/// Returns the conditions of an edge with the names of their fields.
+pub(super) fn tests(edge: &Edge) -> impl Iterator<Item = (&'static str, &Test)> {
+    let both = [
+        ("forwardCondition", &edge.forward_condition),
+        ("backwardCondition", &edge.backward_condition),
+    ];
+    both.into_iter()
+        .filter_map(|(name, condition)| Some((name, &condition.as_ref()?.test)))
 }

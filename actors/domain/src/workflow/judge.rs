@@ -1,18 +1,276 @@
 //! Judgement of conditions without a model: by shared words, numbers, yes and no, and what was collected.
 
-use std::collections::BTreeMap;
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use serde_json::Value;
 
-use super::{Candidate, Question};
+use super::{Candidate, Choice, Graph, Question, Test, findings::tests};
+use crate::{
+    agent::EntityKind,
+    analysis::values::in_words,
+    interviewer::{
+        number,
+        phrases::{Intent, contains, intent, plain},
+        understand, yes_or_no,
+    },
+    knowledge::terms,
+};
 
-/// Returns the choice among the candidates (none to stay) and the values, as the words of the caller tell them.
-/// `values` are those that the graph set.
+/// Fewest words of content of a condition that can be judged.
+const FEWEST_WORDS: usize = 2;
+/// A condition with more words of content must share two of them.
+const SHORT_WORDS: usize = 6;
+
+/// Words of conditions that do not tell what the caller says.
+const ABOUT_CALLERS: &str = "caller callers user users customer client contact says said asks asked wants wanted needs mentions \
+    mentioned talks speaks requests requested conversation call agrees agree accepts accept confirms confirm declines decline \
+    refuses refuse rejects reject disagrees interested willing says yes no never without";
+/// Words of conditions under which the caller says yes.
+const YES: [&str; 12] = [
+    "yes",
+    "agrees",
+    "agree",
+    "agreed",
+    "accepts",
+    "accept",
+    "confirms",
+    "confirm",
+    "confirmed",
+    "affirms",
+    "interested",
+    "willing",
+];
+/// Words of conditions under which the caller says no.
+const NO: [&str; 9] = [
+    "no",
+    "declines",
+    "decline",
+    "declined",
+    "refuses",
+    "refuse",
+    "rejects",
+    "reject",
+    "disagrees",
+];
+/// Words that turn a condition round.
+const NOT: [&str; 7] = ["not", "never", "without", "isn't", "doesn't", "don't", "won't"];
+/// Words of conditions that make a number a lower or an upper limit.
+const LOWER_LIMIT: [&str; 7] = ["at least", "or more", "more than", "over", "above", "greater", "older"];
+const UPPER_LIMIT: [&str; 8] = [
+    "at most",
+    "or less",
+    "or fewer",
+    "less than",
+    "fewer",
+    "under",
+    "below",
+    "younger",
+];
+/// Those among them that include the limit.
+const INCLUDING: [&str; 5] = ["at least", "or more", "at most", "or less", "or fewer"];
+
+/// Returns the choice among the candidates and the values, as the words of the caller tell them. `values` are those
+/// that the graph set.
 pub fn by_words(
-    _candidates: &[Candidate],
+    candidates: &[Candidate],
     questions: &[Question],
-    _said: &str,
-    _values: &BTreeMap<String, Value>,
-) -> (Option<usize>, Vec<Option<Value>>) {
-    (None, vec![None; questions.len()])
+    said: &str,
+    values: &BTreeMap<String, Value>,
+) -> (Choice, Vec<Option<Value>>) {
+    let conditions: Vec<&str> = candidates
+        .iter()
+        .map(|candidate| candidate.condition.as_str())
+        .collect();
+    let choice = choice(&conditions, said, values).map_or(Choice::Stay, Choice::Candidate);
+    let mut answered: BTreeSet<&'static str> = BTreeSet::new();
+    let answers = questions
+        .iter()
+        .map(|question| answer(question, said, values, &mut answered));
+    (choice, answers.collect())
+}
+
+/// Returns the paths of the conditions that are never judged without a model.
+pub fn unjudged(graph: &Graph) -> Vec<String> {
+    let edges = graph.edges.iter().flat_map(|(id, edge)| {
+        tests(edge).filter_map(move |(name, test)| match test {
+            Test::Llm { condition } => Some((format!("workflow.edges.{id}.{name}"), condition)),
+            _ => None,
+        })
+    });
+    let global = graph.nodes.iter().filter_map(|(id, node)| {
+        let global = node.global.as_ref()?;
+        Some((format!("workflow.nodes.{id}.global"), &global.condition))
+    });
+    let unjudged = edges
+        .chain(global)
+        .filter(|(_, condition)| !Condition::of(condition).can_be_judged());
+    unjudged.map(|(path, _)| path).collect()
+}
+
+/// A condition in words.
+struct Condition {
+    plain: String,
+    /// All words of content.
+    content: usize,
+    /// Those that tell what the caller says.
+    telling: BTreeSet<Box<str>>,
+    /// Whether the caller says yes or no, if the condition names that.
+    answer: Option<bool>,
+    is_negative: bool,
+    number: Option<f64>,
+}
+
+impl Condition {
+    fn of(text: &str) -> Self {
+        let plain = plain(text);
+        let has = |words: &[&str]| words.iter().any(|word| contains(&plain, word));
+        let content = terms(text, text);
+        let about: BTreeSet<Box<str>> = terms(ABOUT_CALLERS, ABOUT_CALLERS).into_iter().collect();
+        let is_negated = has(&NOT);
+        let answer = match (has(&YES), has(&NO)) {
+            (true, false) => Some(!is_negated),
+            (false, true) => Some(is_negated),
+            _ => None,
+        };
+        Self {
+            content: content.len(),
+            telling: content.into_iter().filter(|term| !about.contains(term)).collect(),
+            answer,
+            is_negative: is_negated || answer == Some(false),
+            number: number(text),
+            plain,
+        }
+    }
+
+    fn can_be_judged(&self) -> bool {
+        let tells = !self.telling.is_empty() || self.answer.is_some() || self.number.is_some();
+        self.content >= FEWEST_WORDS && tells
+    }
+
+    /// Returns whether a number satisfies the condition's.
+    fn takes(&self, said: f64, wanted: f64) -> bool {
+        let has = |words: &[&str]| words.iter().any(|word| contains(&self.plain, word));
+        match said.total_cmp(&wanted) {
+            Ordering::Equal => has(&INCLUDING) || !has(&LOWER_LIMIT) && !has(&UPPER_LIMIT),
+            Ordering::Greater => has(&LOWER_LIMIT),
+            Ordering::Less => has(&UPPER_LIMIT),
+        }
+    }
+
+    /// Returns whether a collected value satisfies the condition, which must name the variable.
+    fn holds_for(&self, name: &str, value: &Value) -> bool {
+        let words = terms(&name.replace(['_', '-'], " "), &self.plain);
+        let is_named = !words.is_empty() && words.iter().all(|word| self.telling.contains(word));
+        let said = || terms(&in_words(value), &self.plain);
+        is_named
+            && match (value, self.number) {
+                (Value::Bool(truth), _) => *truth != self.is_negative,
+                (Value::Number(number), Some(wanted)) => number.as_f64().is_some_and(|said| self.takes(said, wanted)),
+                (Value::String(_), _) => !said().is_empty() && said().iter().all(|word| self.telling.contains(word)),
+                _ => false,
+            }
+    }
+}
+
+/// Returns the condition that the words satisfy best; none if no condition or several do equally.
+fn choice(conditions: &[&str], said: &str, values: &BTreeMap<String, Value>) -> Option<usize> {
+    let conditions: Vec<Condition> = conditions.iter().map(|text| Condition::of(text)).collect();
+    let said_number = number(said);
+    let said_yes = yes_or_no(said);
+    let scores = conditions.iter().map(|condition| {
+        if !condition.can_be_judged() {
+            return 0;
+        }
+        let collected = values.iter().any(|(name, value)| condition.holds_for(name, value));
+        let number = match (condition.number, said_number) {
+            (None, _) => 0,
+            (Some(wanted), Some(said)) if condition.takes(said, wanted) => 3,
+            (Some(_), _) if collected => 0,
+            (Some(_), _) => return 0,
+        };
+        let answer = match (condition.answer, said_yes) {
+            (Some(wanted), Some(said)) if wanted == said => 2,
+            (Some(_), Some(_)) => return 0,
+            _ => 0,
+        };
+        let heard = heard(said, &condition.plain);
+        let shared = condition
+            .telling
+            .iter()
+            .filter(|term| heard.contains(*term))
+            .filter(|term| {
+                // A word of several conditions does not tell them apart.
+                let holders = conditions.iter().filter(|other| other.telling.contains(*term)).count();
+                holders == 1
+            });
+        let shared = shared.count();
+        let needed = if condition.telling.len() > SHORT_WORDS { 2 } else { 1 };
+        let shared = if shared >= needed { shared } else { 0 };
+        number + answer + 2 * usize::from(collected) + shared
+    });
+    let scores: Vec<usize> = scores.collect();
+    best(&scores).or_else(|| {
+        // "Yes" and "no" alone answer the question that the only such condition is about.
+        let said_yes = said_yes.filter(|_| scores.iter().all(|score| *score == 0))?;
+        let fits = |condition: &Condition| {
+            condition.can_be_judged() && condition.number.is_none() && condition.is_negative != said_yes
+        };
+        let fitting: Vec<usize> = conditions
+            .iter()
+            .map(|condition| usize::from(fits(condition)))
+            .collect();
+        best(&fitting)
+    })
+}
+
+/// Returns the place of the highest score above zero; none if two have it.
+fn best(scores: &[usize]) -> Option<usize> {
+    let most = scores.iter().copied().max().filter(|most| *most > 0)?;
+    let mut places = scores.iter().enumerate().filter(|(_, score)| **score == most);
+    let (place, _) = places.next()?;
+    places.next().is_none().then_some(place)
+}
+
+/// Returns the words that were said, without those that were denied ("not sales").
+fn heard(said: &str, like: &str) -> BTreeSet<Box<str>> {
+    let plain = plain(said);
+    let words: Vec<&str> = plain.split(' ').collect();
+    let kept = words.iter().enumerate().filter(|(at, _)| {
+        let before = at.checked_sub(1).and_then(|before| words.get(before));
+        !before.is_some_and(|before| matches!(*before, "not" | "no" | "except"))
+    });
+    let kept: Vec<&str> = kept.map(|(_, word)| *word).collect();
+    let mut heard: BTreeSet<Box<str>> = terms(&kept.join(" "), like).into_iter().collect();
+    if intent(said) == Some(Intent::Person) {
+        heard.extend(terms("person human operator people staff representative", like));
+    }
+    heard
+}
+
+/// Returns the value that the words give for a question. Only the first question of a type takes them, unless it has
+/// choices.
+fn answer(
+    question: &Question,
+    said: &str,
+    values: &BTreeMap<String, Value>,
+    answered: &mut BTreeSet<&'static str>,
+) -> Option<Value> {
+    let entity = question.entity();
+    let kind = match entity.kind {
+        EntityKind::String => "text",
+        EntityKind::Number | EntityKind::Integer => "number",
+        EntityKind::Boolean => "flag",
+    };
+    if entity.kind == EntityKind::Boolean && choice(&[entity.description.as_str()], said, values).is_some() {
+        return Some(Value::Bool(true));
+    }
+    let is_free = !entity.allowed.is_empty() || !answered.contains(kind);
+    let value = is_free.then(|| understand(&entity, said)).flatten()?;
+    if entity.allowed.is_empty() {
+        answered.insert(kind);
+    }
+    Some(value)
 }

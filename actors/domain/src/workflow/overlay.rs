@@ -28,7 +28,7 @@ impl Graph {
         prompt.knowledge_base.extend(changes.knowledge_base.iter().cloned());
         prompt.tool_ids.extend(changes.tool_ids.iter().cloned());
         let mut added: Vec<String> = changes.prompt.iter().cloned().collect();
-        if let NodeKind::Say { message } = &node.kind {
+        if let NodeKind::Say { message, .. } = &node.kind {
             prompt.built_in_tools = BuiltInTools::default();
             prompt.tool_ids.clear();
             if let Message::Prompt(text) = message {
@@ -40,6 +40,26 @@ impl Graph {
             prompt.prompt = format!("{}\n\n{STEP_HEADING}\n{added}", prompt.prompt.trim_end());
         }
         changed
+    }
+
+    /// Returns whether a message of this node is said by the agent with changes of its own.
+    pub fn changes_message(&self, node: &str) -> bool {
+        self.node(node).is_some_and(|node| {
+            let is_written = matches!(
+                &node.kind,
+                NodeKind::Say {
+                    message: Message::Prompt(_),
+                    ..
+                }
+            );
+            is_written || !node.changes.config.is_empty()
+        })
+    }
+
+    /// Returns whether the agent has further tools or documents in this node.
+    pub fn brings_tools(&self, node: &str) -> bool {
+        self.node(node)
+            .is_some_and(|node| !node.changes.tool_ids.is_empty() || !node.changes.knowledge_base.is_empty())
     }
 }
 

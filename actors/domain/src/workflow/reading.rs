@@ -1,11 +1,198 @@
-//! Lenient reading of a graph.
+//! Lenient reading of a graph, in our spelling and in that of the official `elevenlabs` package.
 
-use super::Graph;
-use crate::agent::Workflow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use super::{Changes, Condition, Edge, Graph, Node, NodeKind, Test, Way, findings::Found};
+use crate::agent::{Entity, Workflow, graph_problems};
+
+/// Most silence before a hand-over, in milliseconds: as for a transfer to an agent.
+const MOST_DELAY_MS: u64 = 600_000;
+
+/// Fields of the official types that have no effect.
+const WITHOUT_EFFECT: [&str; 10] = [
+    "reroutes",
+    "branchId",
+    "preserveClientTtsOverrides",
+    "preserveVoiceSettings",
+    "textTranslations",
+    "waitForSpeechCompletion",
+    "sipReferPlayDialtone",
+    "customSipHeaders",
+    "uui",
+    "postDialDigits",
+];
+
+const PLAIN: Condition = Condition {
+    label: None,
+    test: Test::Unconditional,
+};
 
 impl Graph {
-    /// Reads the graph of an agent; none if it has neither nodes nor edges.
-    pub fn read(_workflow: &Workflow) -> Option<Self> {
-        None
+    /// Reads the graph of an agent; none if it has neither nodes nor edges. A graph beyond a limit is read as an empty
+    /// one, with that finding.
+    pub fn read(workflow: &Workflow) -> Option<Self> {
+        if workflow.nodes.is_empty() && workflow.edges.is_empty() {
+            return None;
+        }
+        let mut found = Found::default();
+        for problem in graph_problems(&workflow.nodes, &workflow.edges) {
+            found.block(&problem.path, problem.message);
+        }
+        let (mut nodes, mut edges, mut ways) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        if found.is_empty() {
+            let mut orders: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            for (id, given) in &workflow.nodes {
+                let path = format!("workflow.nodes.{id}");
+                let mut tools = given.get("tools").and_then(Value::as_array).into_iter().flatten();
+                if tools.any(|tool| tool.get("schema_overrides").or(tool.get("schemaOverrides")).is_some()) {
+                    found.warn(
+                        &format!("{path}.tools"),
+                        "has `schemaOverrides`, which have no effect here",
+                    );
+                }
+                let given = in_our_spelling(given);
+                let order = Vec::deserialize(&given["edgeOrder"]).unwrap_or_default();
+                orders.insert(id.clone(), order);
+                nodes.insert(id.clone(), node(&path, &given, &mut found));
+            }
+            for (id, given) in &workflow.edges {
+                let path = format!("workflow.edges.{id}");
+                let given = in_our_spelling(given);
+                report_without_effect(&path, &given, &mut found);
+                if let Some(mut edge) = read::<Edge>(&path, &given, &mut found) {
+                    if edge.backward_condition.is_none() {
+                        // An edge without any condition leads on as soon as its source is done.
+                        edge.forward_condition.get_or_insert(PLAIN);
+                    }
+                    add_ways(&mut ways, id, &edge);
+                    edges.insert(id.clone(), edge);
+                }
+            }
+            for (node, ways) in &mut ways {
+                let order = orders.get(node).map_or(&[][..], Vec::as_slice);
+                ways.sort_by_key(|way: &Way| order.iter().position(|id| *id == way.edge).unwrap_or(usize::MAX));
+            }
+        }
+        Some(Self {
+            nodes,
+            edges,
+            ways,
+            prevents_loops: workflow.prevent_subagent_loops,
+            router: workflow.router.clone().filter(|router| !router.trim().is_empty()),
+            found: found.list(),
+        })
     }
+}
+
+fn read<T: DeserializeOwned>(path: &str, given: &Value, found: &mut Found) -> Option<T> {
+    let read = T::deserialize(given);
+    read.map_err(|error| found.block(path, format!("cannot be read: {error}")))
+        .ok()
+}
+
+fn node(path: &str, given: &Value, found: &mut Found) -> Node {
+    report_without_effect(path, given, found);
+    let mut kind = read(path, given, found).unwrap_or(NodeKind::Unknown);
+    match &mut kind {
+        NodeKind::StandaloneAgent { delay_ms, .. } => *delay_ms = (*delay_ms).min(MOST_DELAY_MS),
+        NodeKind::Tool { tools } if tools.is_empty() => found.block(path, "names no tool"),
+        _ => {}
+    }
+    let global = given.get("global");
+    let extract = given["extract"].as_object().into_iter().flatten();
+    Node {
+        kind,
+        changes: read::<Changes>(path, given, found).unwrap_or_default(),
+        global: global.and_then(|given| read(&format!("{path}.global"), given, found)),
+        extract: extract
+            .map(|(name, entity)| (name.clone(), Entity::read(entity)))
+            .collect(),
+    }
+}
+
+fn add_ways(ways: &mut BTreeMap<String, Vec<Way>>, id: &str, edge: &Edge) {
+    let ends = [
+        (&edge.source, &edge.target, edge.forward_condition.is_some()),
+        (&edge.target, &edge.source, edge.backward_condition.is_some()),
+    ];
+    for (place, (from, to, _)) in ends.into_iter().enumerate().filter(|(_, (_, _, is_way))| *is_way) {
+        ways.entry(from.clone()).or_default().push(Way {
+            edge: id.to_owned(),
+            to: to.clone(),
+            backward: place == 1,
+        });
+    }
+}
+
+/// Reports the fields of a node or an edge, and of the objects in them, that have no effect.
+fn report_without_effect(path: &str, given: &Value, found: &mut Found) {
+    let fields = given.as_object().into_iter().flatten();
+    for (name, value) in fields {
+        let path = format!("{path}.{name}");
+        let is_set = !matches!(value, Value::Bool(false)) && *value != Value::Array(Vec::new());
+        if is_set && WITHOUT_EFFECT.contains(&name.as_str()) {
+            found.warn(&path, "has no effect here");
+        } else if name == "message" {
+            report_without_effect(&path, value, found);
+        }
+    }
+}
+
+/// Returns a part of a graph with its names in camelCase, without `null`, with the ids of tools and documents alone, and
+/// with our names for fields of an agent. The names of variables are the client's own.
+fn in_our_spelling(given: &Value) -> Value {
+    match given {
+        Value::Array(items) => items.iter().map(in_our_spelling).collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter().filter(|(_, value)| !value.is_null());
+            let fields = fields.map(|(name, value)| {
+                let name = match camel_case(name).as_str() {
+                    "firstMessage" => "greetingMessage".to_owned(),
+                    name => name.to_owned(),
+                };
+                let value = match name.as_str() {
+                    "extract" | "dynamicVariablePlaceholders" => value.clone(),
+                    "dynamicVariables" => match value.get("dynamic_variable_placeholders") {
+                        Some(placeholders) => placeholders.clone(),
+                        None => value.clone(),
+                    },
+                    "tools" => ids(value, ["toolId", "tool_id"]),
+                    "knowledgeBase" | "additionalKnowledgeBase" => ids(value, ["id", "documentId"]),
+                    _ => in_our_spelling(value),
+                };
+                (name, value)
+            });
+            let mut fields: Map<String, Value> = fields.collect();
+            if let Some(Value::Object(agent)) = fields.get_mut("agent")
+                && let Some(language) = agent.shift_remove("language")
+            {
+                agent.insert("primaryLanguage".to_owned(), language);
+            }
+            Value::Object(fields)
+        }
+        other => other.clone(),
+    }
+}
+
+/// Returns a list in which each object with an id is replaced by that id.
+fn ids(list: &Value, names: [&str; 2]) -> Value {
+    let Some(items) = list.as_array() else {
+        return list.clone();
+    };
+    let id = |item: &Value| names.iter().find_map(|name| item.get(name)).unwrap_or(item).clone();
+    items.iter().map(id).collect()
+}
+
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let mut camel = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let mut letters = word.chars();
+        camel.extend(letters.next().map(|c| c.to_ascii_uppercase()));
+        camel.push_str(letters.as_str());
+    }
+    camel
 }

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::{Message, Outcome, Question};
 use crate::{
+    agent::UsableTransfer,
     id::{AgentId, ToolId},
-    transfer::{Destination, TransferKind},
 };
 
 /// An event for the walk.
@@ -30,13 +30,24 @@ pub enum Input<'a> {
     },
     /// Answer to a [`Step::Judge`].
     Judged {
-        /// Index of the chosen candidate; none to stay, and if the answer is late or could not be had.
-        choice: Option<usize>,
+        /// The choice.
+        choice: Choice,
         /// Values in the order of the questions; none for a value that could not be had.
         values: Vec<Option<Value>>,
     },
     /// The present node could not be entered: its agent is gone, its tools are unavailable, its destination refused.
     NotEntered,
+}
+
+/// Choice among the candidates of a [`Step::Judge`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// The candidate with this index.
+    Candidate(usize),
+    /// None of them: the call stays, or goes on by an edge for that.
+    Stay,
+    /// The answer is late or could not be had. The call stays.
+    Missed,
 }
 
 /// Next step of the call.
@@ -80,7 +91,7 @@ pub enum Step {
         /// Id of the node.
         node: String,
         /// The transfer.
-        transfer: Transfer,
+        transfer: UsableTransfer,
     },
     /// Hand the call to another agent: [`super::Walk::handed_to`] begins there. Answered by [`Input::NotEntered`]
     /// if there is no such agent.
@@ -112,26 +123,13 @@ pub struct Candidate {
     pub condition: String,
 }
 
-/// A transfer to a phone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transfer {
-    /// Kind of the transfer.
-    pub kind: TransferKind,
-    /// Destination.
-    pub to: Destination,
-    /// Keys to press after the answer, where the carrier can.
-    pub digits: Option<String>,
-    /// SIP headers, where the carrier can; with `User-to-User`.
-    pub headers: Vec<(String, String)>,
-}
-
 /// A hand-over to another agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandOver {
     /// Id of the agent.
     pub agent: AgentId,
-    /// Node where the call enters that agent's graph; none for its start.
-    pub entry: Entry,
+    /// Id of the node where the call enters that agent's graph; none for its start.
+    pub entry: Option<String>,
     /// Silence before, in milliseconds.
     pub delay_ms: u64,
     /// Message before; may contain placeholders.
@@ -139,9 +137,6 @@ pub struct HandOver {
     /// Whether the other agent greets.
     pub greets: bool,
 }
-
-/// Id of the node where a call enters a graph; none for its start.
-pub type Entry = Option<String>;
 
 /// Result of an input.
 #[derive(Debug, Clone, PartialEq)]

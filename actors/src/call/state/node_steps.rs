@@ -7,7 +7,7 @@ use domain::{
     pieces::{has_words, spoken},
     ports::language_model::{HistoryItem, Speaker},
     template::{self, Place},
-    workflow::{HandOver, Input, Message, Step, Transfer},
+    workflow::{HandOver, Input, Message, Step},
 };
 use serde_json::Value;
 
@@ -81,9 +81,7 @@ impl State {
         if self.user.unanswered {
             self.judge_later();
         }
-        let rules = self.graph().and_then(|rules| rules.graph.node(node));
-        let has_changes = rules.is_some_and(|node| !node.changes.config.is_empty());
-        if has_changes || matches!(message, Message::Prompt(_)) {
+        if self.graph().is_some_and(|rules| rules.graph.changes_message(node)) {
             self.adopt_node(Some(node), fx);
         }
         let text = match message {
@@ -176,16 +174,11 @@ impl State {
         }
     }
 
-    fn transfer_from_node(&mut self, transfer: Transfer, now_ms: u64, fx: &mut Vec<Effect>) {
-        let Transfer { kind, to, .. } = transfer;
+    fn transfer_from_node(&mut self, wanted: UsableTransfer, now_ms: u64, fx: &mut Vec<Effect>) {
         self.expect(Input::NotEntered);
         self.begin_reply(now_ms, fx);
         self.reply.protected = self.rules.transfer_protected;
-        self.reply.transfer = Some(Pending::announced_by_us(UsableTransfer {
-            kind,
-            to,
-            condition: String::new(),
-        }));
+        self.reply.transfer = Some(Pending { wanted, message: None });
         self.reply_ended(now_ms, fx);
     }
 

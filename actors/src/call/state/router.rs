@@ -128,13 +128,14 @@ impl State {
         }
         let here = self.node().map(str::to_owned);
         // Tools and documents of a node are looked up once the call is there.
-        let brings = |node: Option<&str>| {
-            let node = node.and_then(|node| rules.graph.node(node));
-            node.is_some_and(|node| !node.changes.tool_ids.is_empty() || !node.changes.knowledge_base.is_empty())
-        };
         match (step, &mut self.early) {
             (Step::Reply, Some(_)) => fx.push(Effect::StartReply),
-            (Step::Adopt { node, reply: true }, Some(early)) if !brings(Some(&node)) && !brings(here.as_deref()) => {
+            (Step::Adopt { node, reply: true }, Some(early))
+                if ![Some(&node), here.as_ref()]
+                    .into_iter()
+                    .flatten()
+                    .any(|node| rules.graph.brings_tools(node)) =>
+            {
                 early.node = Some(node.clone());
                 fx.push(Effect::StartReplyIn(node));
             }

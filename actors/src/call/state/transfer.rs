@@ -50,14 +50,7 @@ const MESSAGE_CHARS: usize = 500;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pending {
     pub(super) wanted: UsableTransfer,
-    message: Option<String>,
-}
-
-impl Pending {
-    /// Creates a transfer that is announced by the call's own sentence.
-    pub(super) fn announced_by_us(wanted: UsableTransfer) -> Self {
-        Self { wanted, message: None }
-    }
+    pub(super) message: Option<String>,
 }
 
 /// A transfer in progress.

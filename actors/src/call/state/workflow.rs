@@ -14,7 +14,7 @@ use super::{
 use domain::{
     id::AgentId,
     ports::store::{EventFact, WORKFLOW_HOP},
-    workflow::{Choice, Graph, HandOver, Hop, Input, Moves, NodeKind, Step, Walk},
+    workflow::{Choice, Graph, HandOver, Input, Moves, Step, Walk},
 };
 
 /// Graph of an agent, and what a walk through it needs.
@@ -281,10 +281,16 @@ impl State {
         let Moves { hops, step } = walking.walk.step(&rules.graph, &known, input);
         let last = hops.len().saturating_sub(1);
         for (at, hop) in hops.iter().enumerate() {
-            let mut detail = hop_detail(hop, &rules.graph);
+            let mut detail = json!(hop);
             detail["ms"] = now_ms.saturating_sub(asked_ms).into();
             if at == last {
                 detail["walk"] = json!(walking.walk);
+                if let Step::End {
+                    outcome: Some(outcome), ..
+                } = &step
+                {
+                    detail["outcome"] = json!(outcome);
+                }
             }
             fx.push(event_fact(WORKFLOW_HOP, at_ms, &detail.to_string()));
         }
@@ -373,13 +379,4 @@ impl State {
             _ => false,
         }
     }
-}
-
-/// Returns the record of a move.
-fn hop_detail(hop: &Hop, graph: &Graph) -> Value {
-    let mut detail = json!(hop);
-    if let Some(NodeKind::End { outcome: Some(outcome) }) = graph.node(&hop.to).map(|node| &node.kind) {
-        detail["outcome"] = json!(outcome);
-    }
-    detail
 }

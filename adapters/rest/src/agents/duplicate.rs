@@ -9,11 +9,12 @@ use domain::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{check_references, created};
+use super::{check_references, created, with_graph_warning};
 use crate::{
     RestState,
     auth::Caller,
     body::OptionalJsonObject,
+    campaigns::begin::joined,
     error::{ApiError, ApiResult, OrNoSuch},
     fields::{Fields, name_of_copy},
     idempotency::{IdempotencyKey, RequestHash},
@@ -41,15 +42,23 @@ pub async fn duplicate(
             async |ticket| {
                 let original = original().await?;
                 let copy = copy(&state, &account, &original, &body, ticket.as_ref()).await?;
-                Ok((copy, left_out(&original)))
+                Ok(warned(&state, copy, left_out(&original)).await)
             },
             async |copy| {
                 let copy = state.store.agent(account.id, copy).await.or_no_such("agent")?;
-                Ok((copy, original().await.ok().and_then(|original| left_out(&original))))
+                let left_out = original().await.ok().and_then(|original| left_out(&original));
+                Ok(warned(&state, copy, left_out).await)
             },
             |(copy, left_out): &(AgentRow, Option<String>)| created(&state, copy, left_out.clone()),
         )
         .await
+}
+
+/// Returns the copy with its warnings.
+async fn warned(state: &RestState, copy: AgentRow, left_out: Option<String>) -> (AgentRow, Option<String>) {
+    let (copy, graph) = with_graph_warning(state, copy).await;
+    let warnings: Vec<String> = left_out.into_iter().chain(graph).collect();
+    (copy, joined(&warnings))
 }
 
 async fn copy(

@@ -133,7 +133,7 @@ async fn make(
     }
     call_language::check_call(&agent, &variables)?;
     let agent = call_overrides::applied(agent, &overrides, &mut variables)?;
-    require_voice(state, &agent)?;
+    require_voice(state, account.id, &agent).await?;
     let open = open_variables(state, account, &agent, (from.as_ref(), &variables)).await?;
     let wanted = WantedAgent {
         account: account.id,

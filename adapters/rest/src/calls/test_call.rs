@@ -83,7 +83,7 @@ async fn make(
         }
     };
     call_language::check_call(&agent, &variables)?;
-    require_voice(state, &agent)?;
+    require_voice(state, account.id, &agent).await?;
     let open = open_variables(state, account, &agent, (None, &variables)).await?;
     let warnings: Vec<String> = open.into_iter().chain((state.limits)(&agent)).collect();
     let wanted = WantedAgent {

@@ -10,6 +10,7 @@ use domain::{
         store::{CampaignRow, CampaignStatus},
     },
     scope::Scope,
+    workflow::graph_obstacle,
 };
 
 use super::{Answer, command::command, schedule_texts};
@@ -62,13 +63,23 @@ impl Begin {
 }
 
 /// Refuses an agent that could not be launched, before anything is saved.
-pub fn require_ready(state: &RestState, agent: &Agent) -> ApiResult<()> {
-    (state.dialing)(agent).map_err(not_configured)
+pub async fn require_ready(state: &RestState, account: AccountId, agent: &Agent) -> ApiResult<()> {
+    (state.dialing)(agent).map_err(not_configured)?;
+    require_graph(state, account, agent).await
 }
 
 /// Refuses an agent that could not talk.
-pub fn require_voice(state: &RestState, agent: &Agent) -> ApiResult<()> {
-    (state.talking)(agent).map_err(not_configured)
+pub async fn require_voice(state: &RestState, account: AccountId, agent: &Agent) -> ApiResult<()> {
+    (state.talking)(agent).map_err(not_configured)?;
+    require_graph(state, account, agent).await
+}
+
+/// Refuses an agent whose conversation graph cannot be used.
+async fn require_graph(state: &RestState, account: AccountId, agent: &Agent) -> ApiResult<()> {
+    match graph_obstacle(&*state.store, account, agent).await? {
+        Some(why) => Err(not_configured(NotReady(why))),
+        None => Ok(()),
+    }
 }
 
 fn not_configured(NotReady(missing): NotReady) -> ApiError {

@@ -87,7 +87,7 @@ async fn make(
     };
     let agent = dialing_agent(&*state.store, account, agent_id).await?;
     if settings.launch || settings.scheduled {
-        require_ready(state, &agent)?;
+        require_ready(state, account, &agent).await?;
     }
     contacts::check_choices(state, &agent, &contacts)?;
     let mut open = OpenVariables::of(&*state.store, account, &agent).await?;

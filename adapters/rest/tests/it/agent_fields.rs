@@ -105,9 +105,10 @@ async fn full(app: &TestApp) -> Value {
         },
         "phoneNumbers": [{ "provider": "simulated", "number": "+15550000002", "label": "Desk" }],
         "workflow": {
-            "nodes": { "n1": { "kind": "start" }, "n2": {} },
+            "nodes": { "n1": { "type": "start" }, "n2": { "type": "override_agent", "label": "Ask" } },
             "edges": { "e1": { "source": "n1", "target": "n2", "when": "asked" } },
             "preventSubagentLoops": true,
+            "router": "interviewer",
         },
     })
 }

@@ -1,0 +1,142 @@
+//! Findings about the structure of a graph: its start, ends of edges, duplicates, unreachable nodes, cycles.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::{Found, tests};
+use crate::workflow::{Graph, NodeKind, Test};
+
+/// Nodes named in a message.
+const LISTED: usize = 5;
+
+/// Reports what is wrong with the structure.
+pub(super) fn report(graph: &Graph, found: &mut Found) {
+    let starts: Vec<&str> = graph
+        .nodes
+        .iter()
+        .filter(|(_, node)| node.kind == NodeKind::Start)
+        .map(|(id, _)| &**id)
+        .collect();
+    match starts.as_slice() {
+        [] => found.block("workflow.nodes", "has no node of type `start`; add one"),
+        [_] => {}
+        [_, others @ ..] => {
+            for id in others {
+                found.block(&format!("workflow.nodes.{id}"), "is a second `start`; keep one");
+            }
+        }
+    }
+    report_edges(graph, found);
+    if !starts.is_empty() {
+        let reached = reached(graph, &starts);
+        for id in graph.nodes.keys().filter(|id| !reached.contains(id.as_str())) {
+            found.block(
+                &format!("workflow.nodes.{id}"),
+                "cannot be reached; add an edge to it, or remove it",
+            );
+        }
+    }
+    if let [first, others @ ..] = cycle(graph).as_slice() {
+        let named: Vec<String> = others.iter().take(LISTED).map(|id| format!("`{id:.100}`")).collect();
+        let others = if named.is_empty() {
+            String::new()
+        } else {
+            format!(" with {}", named.join(", "))
+        };
+        let message = format!(
+            "is on a cycle{others} that goes round without a word of the caller; give an edge of it a condition, or add an \
+             `override_agent` node"
+        );
+        found.block(&format!("workflow.nodes.{first}"), message);
+    }
+}
+
+fn report_edges(graph: &Graph, found: &mut Found) {
+    let mut seen = HashSet::new();
+    for (id, edge) in &graph.edges {
+        for (field, end) in [("source", &edge.source), ("target", &edge.target)] {
+            if graph.node(end).is_none() {
+                let message = format!("`{end:.100}` is not a node; add it to workflow.nodes");
+                found.block(&format!("workflow.edges.{id}.{field}"), message);
+            }
+        }
+        for (field, test) in tests(edge) {
+            let ends = match field {
+                "forwardCondition" => (&edge.source, &edge.target),
+                _ => (&edge.target, &edge.source),
+            };
+            if !seen.insert((ends, format!("{test:?}"))) {
+                let message =
+                    "leads from the same node to the same node under the same condition as another edge; remove one";
+                found.block(&format!("workflow.edges.{id}.{field}"), message);
+            }
+        }
+    }
+}
+
+/// Returns the nodes that a node of this agent leads to: by its edges, or because it stands for another node.
+fn next<'a>(graph: &'a Graph, id: &str) -> impl Iterator<Item = &'a str> {
+    let jump = graph.node(id).and_then(|node| match &node.kind {
+        NodeKind::StandaloneAgent {
+            agent_id: None,
+            node_id,
+            ..
+        } => node_id.as_deref().or(graph.start()),
+        _ => None,
+    });
+    graph.ways(id).iter().map(|way| way.to.as_str()).chain(jump)
+}
+
+fn reached<'a>(graph: &'a Graph, starts: &[&'a str]) -> BTreeSet<&'a str> {
+    let global = graph.nodes.iter().filter(|(_, node)| node.global.is_some());
+    let mut open: Vec<&str> = starts
+        .iter()
+        .copied()
+        .chain(global.map(|(id, _)| id.as_str()))
+        .collect();
+    let mut reached: BTreeSet<&str> = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if reached.insert(id) {
+            open.extend(next(graph, id));
+        }
+    }
+    reached
+}
+
+/// Returns nodes of cycles that a call goes round without waiting for the caller: by unconditional edges, and through
+/// no node in which the agent talks.
+fn cycle(graph: &Graph) -> Vec<&str> {
+    let passes = |id: &str| match graph.node(id).map(|node| &node.kind) {
+        Some(NodeKind::Say {
+            wait_for_user_response, ..
+        }) => !wait_for_user_response,
+        Some(NodeKind::StandaloneAgent { agent_id, .. }) => agent_id.is_none(),
+        Some(NodeKind::Start | NodeKind::UpdateState { .. } | NodeKind::Tool { .. }) => true,
+        _ => false,
+    };
+    let mut onward: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for id in graph.nodes.keys().filter(|id| passes(id)) {
+        let own = graph.ways(id).iter().filter(|way| {
+            let condition = graph.condition(way);
+            condition.is_some_and(|condition| condition.test == Test::Unconditional)
+        });
+        let own: BTreeSet<&str> = own.map(|way| way.to.as_str()).collect();
+        let all: BTreeSet<&str> = graph.ways(id).iter().map(|way| way.to.as_str()).collect();
+        let is_unconditional = |to: &&str| passes(to) && (own.contains(to) || !all.contains(to));
+        onward.insert(id, next(graph, id).filter(is_unconditional).collect());
+    }
+    // Nodes that lead to no other such node are removed until none is left: the rest leads round for ever.
+    loop {
+        let ends: Vec<&str> = onward
+            .iter()
+            .filter(|(_, next)| !next.iter().any(|to| onward.contains_key(to)))
+            .map(|(id, _)| *id)
+            .collect();
+        if ends.is_empty() {
+            break;
+        }
+        for id in ends {
+            onward.remove(id);
+        }
+    }
+    onward.into_keys().collect()
+}
