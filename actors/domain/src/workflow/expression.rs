@@ -207,7 +207,7 @@ impl Expression {
                 condition,
                 true_expression,
                 false_expression,
-            } => vec![condition, true_expression, false_expression],
+            } => vec![&**condition, &**true_expression, &**false_expression],
             other => other
                 .pair()
                 .into_iter()

@@ -5,6 +5,7 @@
 
 mod departure;
 mod moving;
+mod ways;
 
 use std::collections::BTreeMap;
 
