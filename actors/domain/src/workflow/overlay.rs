@@ -31,7 +31,7 @@ impl Graph {
         if let NodeKind::Say { message, .. } = &node.kind {
             prompt.built_in_tools = BuiltInTools::default();
             prompt.tool_ids.clear();
-            if let Message::Prompt(text) = message {
+            if let Message::Prompt { prompt: text } = message {
                 added.push(format!("{SAY_THIS} {text}"));
             }
         }
@@ -48,7 +48,7 @@ impl Graph {
             let is_written = matches!(
                 &node.kind,
                 NodeKind::Say {
-                    message: Message::Prompt(_),
+                    message: Message::Prompt { .. },
                     ..
                 }
             );

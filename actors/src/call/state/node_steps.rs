@@ -85,12 +85,12 @@ impl State {
             self.adopt_node(Some(node), fx);
         }
         let text = match message {
-            Message::Prompt(_) => {
+            Message::Prompt { .. } => {
                 self.expect(Input::Spoken);
                 self.think(now_ms, fx);
                 return Ok(());
             }
-            Message::Literal(text) => self.in_words(text),
+            Message::Literal { text } => self.in_words(text),
         };
         if !has_words(&text) {
             return Err(Input::Spoken);
