@@ -417,8 +417,8 @@ impl EffectHandler {
                 Effect::UnseatOperator => self.tell_stream(StreamMessage::OperatorLeaves),
                 Effect::ReopenMedia { try_no } => self.reopen_media(try_no),
                 Effect::CloseStream => self.tell_stream(StreamMessage::Close),
-                Effect::StartReply => self.start_reply(self.plan.agent.clone()),
-                Effect::StartReplyIn(node) => self.start_reply(self.agent_in(&node)),
+                Effect::StartReply => self.start_reply(None),
+                Effect::StartReplyIn(node) => self.start_reply(Some(&node)),
                 Effect::CancelReply => self.cancel_reply(),
                 Effect::RunTool { run, name, arguments } => self.run_tool(run, &name, arguments),
                 Effect::LookUpAgent {

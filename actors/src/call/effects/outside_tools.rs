@@ -62,11 +62,9 @@ impl EffectHandler {
 
     pub(super) fn run_tool(&mut self, run: u64, name: &str, arguments: Value) {
         let offers = self.tools.offers.borrow().clone();
-        let known = offers
-            .iter()
-            .flat_map(|offers| offers.iter())
-            .chain(self.graphs.offers.iter());
-        let offer = known.into_iter().find(|offer| offer.name == name).cloned();
+        let offers = offers.iter().flat_map(|offers| offers.iter());
+        let mut offers = offers.chain(self.graphs.offers.iter());
+        let offer = offers.find(|offer| offer.name == name).cloned();
         let answered = |result| {
             let answer = ToolAnswer {
                 run,

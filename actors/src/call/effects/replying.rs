@@ -10,9 +10,10 @@ use crate::{
 use domain::{agent::Agent, knowledge::Knowledge, ports::language_model::ReplyRequest};
 
 impl EffectHandler {
-    /// Asks the model to reply as this agent.
-    pub(super) fn start_reply(&mut self, agent: Arc<Agent>) {
+    /// Asks the model to reply, as the agent talks in this node if there is one.
+    pub(super) fn start_reply(&mut self, node: Option<&str>) {
         self.cancel_reply();
+        let agent = node.map_or_else(|| self.plan.agent.clone(), |node| self.agent_in(node));
         let Some(machine) = &self.machine else { return };
         let request = self.request(machine, &agent);
         let model = self.with.ports.language_model.clone();

@@ -128,15 +128,13 @@ impl State {
         }
         let here = self.node().map(str::to_owned);
         // Tools and documents of a node are looked up once the call is there.
-        match (step, &mut self.early) {
-            (Step::Reply, Some(_)) => fx.push(Effect::StartReply),
-            (Step::Adopt { node, reply: true }, Some(early))
-                if ![Some(&node), here.as_ref()]
-                    .into_iter()
-                    .flatten()
-                    .any(|node| rules.graph.brings_tools(node)) =>
-            {
-                early.node = Some(node.clone());
+        let brings_tools = |node: &String| rules.graph.brings_tools(node);
+        match step {
+            Step::Reply => fx.push(Effect::StartReply),
+            Step::Adopt { node, reply: true } if !brings_tools(&node) && !here.as_ref().is_some_and(brings_tools) => {
+                if let Some(early) = &mut self.early {
+                    early.node = Some(node.clone());
+                }
                 fx.push(Effect::StartReplyIn(node));
             }
             _ => self.early = None,
@@ -159,6 +157,7 @@ impl State {
         now_ms: u64,
         fx: &mut Vec<Effect>,
     ) {
+        let may_walk = self.may_walk();
         let Some(walking) = &mut self.walking else { return };
         let is_this = |asked: &Option<Asked>| asked.as_ref().is_some_and(|asked| asked.number == number);
         if is_this(&walking.ahead) {
@@ -181,7 +180,7 @@ impl State {
             }
         } else if is_this(&walking.asked) {
             let judged = Input::Judged { choice, values };
-            if self.may_walk() {
+            if may_walk {
                 if !self.walk(judged, now_ms, fx) {
                     self.go_on_walking(now_ms, fx);
                 }
