@@ -63,7 +63,7 @@ fn mentions_call(body: &str, name: &str) -> bool {
 /// another subject holds.
 const NO_ROW: &str = "source target overrides to cc subject includeTranscript conversationConfig platformSettings \
     agent asr turn tts conversation prompt callActions dataCollection callRetry privacy telephony workflow edges nodes \
-    preventSubagentLoops";
+    preventSubagentLoops router";
 
 #[test]
 fn every_field_of_an_agent_has_a_test_of_its_effect() {

@@ -47,7 +47,8 @@ impl Graph {
             for (id, given) in &workflow.nodes {
                 let path = format!("workflow.nodes.{id}");
                 let mut tools = given.get("tools").and_then(Value::as_array).into_iter().flatten();
-                if tools.any(|tool| tool.get("schema_overrides").or(tool.get("schemaOverrides")).is_some()) {
+                let overrides = |tool: &Value| tool.get("schema_overrides").or(tool.get("schemaOverrides")).cloned();
+                if tools.any(|tool| overrides(tool).is_some_and(|overrides| !overrides.is_null())) {
                     found.warn(
                         &format!("{path}.tools"),
                         "has `schemaOverrides`, which have no effect here",

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod agent_fields;
+mod agent_graphs;
 mod agent_versions;
 mod agents;
 mod analytics;

@@ -124,13 +124,12 @@ fn cycle(graph: &Graph) -> Vec<&str> {
         let is_unconditional = |to: &&str| passes(to) && (own.contains(to) || !all.contains(to));
         onward.insert(id, next(graph, id).filter(is_unconditional).collect());
     }
-    // Nodes that lead to no other such node are removed until none is left: the rest leads round for ever.
+    // What is left without the nodes that lead to none of the others, or are led to by none, leads round for ever.
     loop {
-        let ends: Vec<&str> = onward
-            .iter()
-            .filter(|(_, next)| !next.iter().any(|to| onward.contains_key(to)))
-            .map(|(id, _)| *id)
-            .collect();
+        let led_to: BTreeSet<&str> = onward.values().flatten().copied().collect();
+        let leads = |next: &Vec<&str>| next.iter().any(|to| onward.contains_key(to));
+        let ends = onward.iter().filter(|(id, next)| !led_to.contains(*id) || !leads(next));
+        let ends: Vec<&str> = ends.map(|(id, _)| *id).collect();
         if ends.is_empty() {
             break;
         }

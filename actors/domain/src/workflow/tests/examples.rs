@@ -12,7 +12,7 @@ fn example(name: &str) -> Value {
     let workflow: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
     let agent = json!({ "name": "A", "conversationConfig": { "agent": { "prompt": { "prompt": "x" } } }, "workflow": workflow });
     validate_create(&agent).unwrap();
-    assert_eq!(findings(&read(&workflow), &Known::default()), [], "{name}");
+    assert_eq!(findings(&read(&workflow), &Known::default()), Vec::new(), "{name}");
     assert_eq!(judge::unjudged(&read(&workflow)), [""; 0], "{name}");
     workflow
 }

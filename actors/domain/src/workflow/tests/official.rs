@@ -59,7 +59,7 @@ fn a_graph_of_the_official_package_is_read_and_walked() {
         references: graph.references(),
         ..Known::default()
     };
-    assert_eq!(findings(&graph, &known), []);
+    assert_eq!(findings(&graph, &known), Vec::new());
 
     let mut call = Call::new(&given);
     let adopted = Step::Adopt {

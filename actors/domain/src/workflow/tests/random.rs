@@ -9,11 +9,11 @@ use crate::id::ToolId;
 const IDS: [&str; 8] = ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "gone"];
 
 fn id(random: &mut StdRng) -> &'static str {
-    IDS.choose(random).unwrap()
+    IDS.choose(random).copied().unwrap()
 }
 
 fn expression(random: &mut StdRng, levels: u32) -> Value {
-    let mut below = |random: &mut StdRng| expression(random, levels.saturating_sub(1));
+    let below = |random: &mut StdRng| expression(random, levels.saturating_sub(1));
     match random.random_range(0..if levels == 0 { 4 } else { 7 }) {
         0 => json!({ "type": "dynamic_variable", "name": id(random) }),
         1 => json!({ "type": "llm", "valueSchema": { "type": "integer" } }),
