@@ -28,12 +28,8 @@ fn says(words: &[&str]) -> BTreeMap<String, Script> {
 
 /// Returns a reception with three departments.
 fn reception() -> Value {
-    let judged = |target: &str, condition: &str| {
-        json!({ "source": "desk", "target": target, "forwardCondition": { "type": "llm", "condition": condition } })
-    };
-    let always = |source: &str, target: &str| {
-        json!({ "source": source, "target": target, "forwardCondition": { "type": "unconditional" } })
-    };
+    let judged = |target: &str, condition: &str| json!({ "source": "desk", "target": target, "forwardCondition": { "type": "llm", "condition": condition } });
+    let always = |source: &str, target: &str| json!({ "source": source, "target": target, "forwardCondition": { "type": "unconditional" } });
     json!({
         "name": "Reception",
         "conversationConfig": { "agent": {
@@ -104,7 +100,10 @@ async fn a_caller_hears_the_department_that_was_asked_for_and_the_conversation_s
         .collect();
     assert!(times.is_sorted() && times[2] > times[1], "{times:?}");
     let id = conversation["conversationId"].as_str().unwrap();
-    let events = world.client.get(&format!("/public/v1/conversations/{id}/events")).await;
+    let events = world
+        .client
+        .get(&format!("/public/v1/conversations/{id}/events?pageSize=100"))
+        .await;
     let hops: Vec<Value> = events
         .expect(200)
         .data()
@@ -116,7 +115,10 @@ async fn a_caller_hears_the_department_that_was_asked_for_and_the_conversation_s
         .collect();
     let last = hops.last().unwrap();
     assert_eq!((&last["to"], &last["outcome"]), (&json!("bye"), &json!("success")));
-    assert!(hops.iter().all(|hop| hop["walk"].is_null()), "a walk is for other nodes only: {hops:?}");
+    assert!(
+        hops.iter().all(|hop| hop["walk"].is_null()),
+        "a walk is for other nodes only: {hops:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,7 +129,10 @@ async fn a_caller_is_transferred_where_the_graph_says() {
         to: BILLING.to_owned(),
         kind: "conference".to_owned(),
     };
-    assert!(world.entries().iter().any(|entry| entry.event == asked), "{heard:?} {conversation:#}");
+    assert!(
+        world.entries().iter().any(|entry| entry.event == asked),
+        "{heard:?} {conversation:#}"
+    );
     assert_eq!(conversation["callTransferred"], true);
     assert_eq!(path(&conversation), ["start", "desk", "billing"]);
 }
