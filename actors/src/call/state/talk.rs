@@ -308,7 +308,7 @@ impl State {
     /// Handles an utterance without words. After a cough or a click nobody has spoken. Voice without an
     /// understood word is answered with a question once, then ignored. Neither affects the silence timers.
     fn wordless(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
-        if self.next_command(now_ms, fx) {
+        if self.next_command(now_ms, fx) || self.walk_due(now_ms, fx) {
             return;
         }
         self.drop_early(Waste::OtherWords, fx);
