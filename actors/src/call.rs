@@ -12,6 +12,7 @@ mod operator;
 mod outcome;
 mod owner;
 mod phrase_book;
+mod routing;
 mod state;
 mod tasks;
 mod timers;

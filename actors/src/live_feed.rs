@@ -73,6 +73,11 @@ pub enum LiveEvent {
         /// Name of the key or user.
         by: Option<String>,
     },
+    /// The call is in this node of its agent's conversation graph from now on.
+    Node {
+        /// Id of the node.
+        node: String,
+    },
     /// A turn is over.
     Turn(Box<TurnFact>),
     /// Something else was recorded. Told of calls that are held in text.

@@ -25,6 +25,7 @@ mod drain;
 mod exchange_client;
 mod fixed_phrases;
 mod foreign;
+mod graph_calls;
 mod inbound_end_to_end;
 mod knowledge_base;
 mod knowledge_extract;

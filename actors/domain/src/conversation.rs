@@ -9,7 +9,10 @@ use crate::{
     agent::{self, Agent, Entities, EntityKind},
     ports::{
         language_model::Speaker,
-        store::{Account, AgentRow, Appointment, ConversationRow, EventFact, Store, StoreError, StoreResult, TurnFact},
+        store::{
+            Account, AgentRow, Appointment, ConversationRow, EventFact, Store, StoreError, StoreResult, TurnFact,
+            WORKFLOW_HOP,
+        },
         usage::USAGE,
     },
     time::Timestamp,
@@ -19,6 +22,9 @@ use serde_json::{Map, Value, json};
 
 pub use record::{CallEvent, EventType, Turn, TurnLatency, event, latencies, latency_of, turn_of, turns};
 pub use view::*;
+
+/// Most moves in the conversation graph that are shown of a call.
+const MOST_HOPS: i64 = 499;
 
 /// Returns the list item of a conversation.
 pub fn item(row: &ConversationRow, account: &Account) -> ConversationItem {
@@ -48,6 +54,8 @@ pub struct Facts<'a> {
     pub turns: &'a [TurnFact],
     /// Event with the call's usage.
     pub usage: Option<&'a EventFact>,
+    /// Moves in the conversation graph, in order.
+    pub hops: &'a [EventFact],
 }
 
 /// Returns the whole conversation.
@@ -84,6 +92,7 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
         carrier: row.carrier.clone(),
         analysed_by: analysis.map(|found| found.by),
         issues: issues(row, facts.turns, agent.as_ref()),
+        workflow_path: workflow_path(facts.hops),
         usage: facts.usage.and_then(|event| serde_json::from_str(&event.detail).ok()),
         cost: None,
         metadata: of_list.metadata,
@@ -107,9 +116,12 @@ pub async fn in_full(store: &dyn Store, account: &Account, row: &ConversationRow
         Some(_) => store.last_event(row.id, USAGE).await?,
         None => None,
     };
+    let hops = store.events_of(row.id, &[WORKFLOW_HOP], None, MOST_HOPS).await?;
+    let hops: Vec<EventFact> = hops.into_iter().map(|row| row.event).collect();
     let facts = Facts {
         turns: &turns,
         usage: usage.as_ref(),
+        hops: &hops,
     };
     Ok(detail(row, &facts, agent.as_ref(), account))
 }
@@ -120,6 +132,21 @@ pub fn duration_s(row: &ConversationRow) -> u64 {
         (Some(answered), Some(ended)) => ended.since(answered).as_secs(),
         _ => 0,
     }
+}
+
+/// Returns the nodes that these moves led through.
+fn workflow_path(hops: &[EventFact]) -> Vec<WorkflowStep> {
+    let mut path: Vec<WorkflowStep> = Vec::new();
+    for hop in hops {
+        let detail: Value = serde_json::from_str(&hop.detail).unwrap_or_default();
+        let first = if path.is_empty() { detail["from"].as_str() } else { None };
+        let nodes = first.into_iter().chain(detail["to"].as_str());
+        path.extend(nodes.map(|node| WorkflowStep {
+            node: node.to_owned(),
+            at_ms: hop.at_ms,
+        }));
+    }
+    path
 }
 
 fn insert_some(shown: &mut Map<String, Value>, name: &str, value: Option<impl serde::Serialize>) {

@@ -97,6 +97,17 @@ impl Phrases {
         }
     }
 
+    /// Returns the goodbye, with which the sentences that end a call end.
+    pub fn goodbye(&self) -> &'static str {
+        let ends = |c: char| matches!(c, '.' | '!' | '?' | '\u{3002}' | '\u{ff01}' | '\u{964}');
+        let text = self.opted_out.trim();
+        let before = text.trim_end_matches(ends);
+        text[before
+            .rfind(ends)
+            .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8))..]
+            .trim()
+    }
+
     /// Returns the sentence of a name in the table.
     fn sentence(&mut self, name: &str) -> Option<&mut &'static str> {
         Some(match name {
@@ -141,6 +152,19 @@ mod tests {
             for name in names() {
                 assert_ne!(own.sentence(name), english.sentence(name), "{code}");
             }
+        }
+    }
+
+    #[test]
+    fn every_language_has_a_goodbye_of_its_own() {
+        assert_eq!(ENGLISH.goodbye(), "Goodbye.");
+        for (code, phrases) in OTHERS.iter() {
+            let goodbye = phrases.goodbye();
+            assert!(
+                !goodbye.is_empty() && goodbye.len() < phrases.opted_out.len(),
+                "{code}: {goodbye}"
+            );
+            assert!(phrases.broken.ends_with(goodbye), "{code}: {goodbye}");
         }
     }
 

@@ -6,6 +6,7 @@ mod account;
 mod expression;
 mod findings;
 pub mod judge;
+mod overlay;
 mod reading;
 mod step;
 mod walk;
@@ -260,7 +261,7 @@ impl Graph {
     }
 
     /// Returns the variables that a node extracts from the caller's words.
-    fn extracts(&self, node: &str) -> &[(String, Entity)] {
+    pub fn extracts(&self, node: &str) -> &[(String, Entity)] {
         self.nodes.get(node).map_or(&[], |node| node.extract.as_slice())
     }
 }

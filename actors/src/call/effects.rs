@@ -16,6 +16,7 @@ mod planned;
 mod recording;
 mod replying;
 mod streams;
+mod workflow;
 
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ use self::{
     operator::Operators,
     outside_tools::OutsideTools,
     planned::{planned_rules, rules},
+    workflow::{Graphs, with_usable_graph},
 };
 use super::{
     CallArguments, CallContext, CallMessage, CallReport, LegRefusal,
@@ -113,6 +115,7 @@ pub(super) struct EffectHandler {
     knowledge: CallKnowledge,
     /// In a test, the passages that the model was given last and has not used yet.
     passages: Vec<Excerpt>,
+    graphs: Graphs,
     followers: Followers,
     reply_generation: u64,
     reply_task: Option<AbortHandle>,
@@ -133,6 +136,8 @@ impl EffectHandler {
             lines,
             meter,
         } = arguments;
+        let (agent, graph_not_used) = with_usable_graph(plan.agent.clone(), &plan.variables);
+        let plan = CallPlan { agent, ..plan };
         let (inbound, inherited) = (plan.inbound.clone(), plan.inherited.clone());
         let rules = planned_rules(&plan, &with);
         let (machine, effects) = match (&inbound, &inherited) {
@@ -186,6 +191,7 @@ impl EffectHandler {
             found: None,
             knowledge,
             passages: Vec::new(),
+            graphs: Graphs::default(),
             followers: Followers::none(with.ports.clock.now()),
             reply_generation: 0,
             reply_task: None,
@@ -202,6 +208,8 @@ impl EffectHandler {
         if let Some(code) = inherited.as_deref().and_then(spoken_last) {
             handler.speak(&code);
         }
+        handler.resume_node();
+        handler.graph_not_used(&graph_not_used);
         handler.perform(effects).await;
         if handler.plan.is_text {
             // No carrier opens a socket.
@@ -275,6 +283,10 @@ impl EffectHandler {
                 if let Some(names) = self.offered(generation, &offers) {
                     self.apply(Event::ToolsOffered(names)).await;
                 }
+            }
+            CallMessage::ArgumentsChosen { number, offers, chosen } => {
+                self.graphs.offers = offers;
+                self.apply(Event::ArgumentsChosen { number, chosen }).await;
             }
             CallMessage::AgentFound { try_no, found } => {
                 let event = self.agent_found(try_no, found);
@@ -415,7 +427,8 @@ impl EffectHandler {
                 Effect::UnseatOperator => self.tell_stream(StreamMessage::OperatorLeaves),
                 Effect::ReopenMedia { try_no } => self.reopen_media(try_no),
                 Effect::CloseStream => self.tell_stream(StreamMessage::Close),
-                Effect::StartReply => self.start_reply(),
+                Effect::StartReply => self.start_reply(None),
+                Effect::StartReplyIn(node) => self.start_reply(Some(&node)),
                 Effect::CancelReply => self.cancel_reply(),
                 Effect::RunTool { run, name, arguments } => self.run_tool(run, &name, arguments),
                 Effect::LookUpAgent {
@@ -423,6 +436,15 @@ impl EffectHandler {
                     agent,
                     after_ms,
                 } => self.look_up_agent(try_no, agent, after_ms),
+                Effect::AdoptNode(node) => self.adopt_node(node),
+                Effect::SetVariables(values) => self.set_variables(values),
+                Effect::AskRouter {
+                    number,
+                    candidates,
+                    questions,
+                } => self.ask_router(number, candidates, questions),
+                Effect::ChooseArguments { number, tools } => self.choose_arguments(number, tools),
+                Effect::CancelRouter => self.cancel_router(),
                 Effect::AdoptAgent { try_no } => self.adopt_agent(try_no),
                 Effect::SwitchLanguage(code) => self.switch_language(&code),
                 Effect::SetTimer(timer, after_ms) => self.timers.set(timer, after_ms, &self.me),
@@ -438,13 +460,6 @@ impl EffectHandler {
     fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         while self.tasks.try_join_next().is_some() {}
         self.tasks.spawn(task)
-    }
-
-    fn tell_stream(&self, message: StreamMessage) {
-        if let Some(stream) = &self.stream {
-            // A supervision event has reported, or will report, that the stream is gone.
-            let _ = stream.cast(message);
-        }
     }
 
     fn tell_lines(&self, report: CallReport) {

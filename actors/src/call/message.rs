@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ractor::{ActorId, RpcReplyPort};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{
     CallCommand, CommandAnswer, NoOutcome, Obstacle, OperatorLine, Owner,
@@ -160,6 +161,15 @@ pub enum CallMessage {
         generation: u64,
         /// Tools of the agent.
         offers: Arc<[ToolOffer]>,
+    },
+    /// From an own task: arguments for the tools of a node were chosen.
+    ArgumentsChosen {
+        /// Number of the choice.
+        number: u64,
+        /// The tools; none if one of them cannot be had.
+        offers: Arc<[ToolOffer]>,
+        /// Arguments by the names of the tools.
+        chosen: Vec<(String, Value)>,
     },
     /// From an own task: another agent was looked up.
     AgentFound {

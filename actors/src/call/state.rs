@@ -15,10 +15,12 @@ mod leg;
 mod live;
 mod lost;
 mod menu;
+mod node_steps;
 mod operator;
 mod opt_out;
 mod outside_tools;
 mod reply;
+mod router;
 mod rules;
 mod screening;
 mod speculation;
@@ -31,11 +33,14 @@ mod tool_record;
 mod transfer;
 mod voicemail_flow;
 mod who_answered;
+mod workflow;
 
 pub use event::{AgentUnavailable, Effect, Event, PermitAnswer, ToolAnswer, TransferAnswer};
 pub use operator::{OperateRefusal, OperatorLeft};
+pub use router::Judgement;
 pub use rules::Rules;
 pub use transfer::CONFERENCE;
+pub use workflow::GraphRules;
 
 use another_agent::{HandoverWish, TakingOver};
 use ended_by::By;
@@ -51,6 +56,7 @@ use speculation::{EarlyReply, Pause, Waste};
 use speech::Speech;
 use transfer::{HandOver, Pending};
 use who_answered::Machine;
+use workflow::Walking;
 
 use media::turn::endpointing::Utterance;
 
@@ -239,6 +245,8 @@ pub struct State {
     commands: Commands,
     /// The operator who has the call.
     operator: Option<Operator>,
+    /// Walk through the graph of the agent, if it has one.
+    walking: Option<Box<Walking>>,
     /// This call is no longer wanted. If nothing was sent, it is cancelled rather than queued again.
     unwanted: bool,
     /// Side that ends the call, once that is certain, and its reason.
@@ -250,6 +258,7 @@ pub struct State {
 impl State {
     /// Creates a call, with its first effect.
     pub fn new(rules: Rules) -> (Self, Vec<Effect>) {
+        let walking = Walking::of(&rules);
         let state = Self {
             user: User {
                 silence_left_ms: rules.silence_end_ms.unwrap_or(0),
@@ -282,6 +291,7 @@ impl State {
             notes: 0,
             commands: Commands::default(),
             operator: None,
+            walking,
             unwanted: false,
             ended_by: None,
             now_ms: 0,
@@ -316,6 +326,8 @@ impl State {
             Event::Reply(None) => self.early_ended(fx),
             Event::ToolsOffered(names) => self.tools.offer(names),
             Event::ToolAnswered(answer) => self.tool_answered(answer, now_ms, fx),
+            Event::RouterAnswered { number, judgement } => self.router_answered(number, judgement, now_ms, fx),
+            Event::ArgumentsChosen { number, chosen } => self.arguments_chosen(number, chosen, now_ms, fx),
             Event::AgentFound { try_no, found } => self.agent_found(try_no, found, now_ms, fx),
             Event::Timer(timer) => self.timer(timer, now_ms, fx),
             Event::Commanded(command) => self.commanded(*command, now_ms, fx),

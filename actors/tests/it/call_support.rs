@@ -252,14 +252,14 @@ impl TestCall {
     }
 
     /// Starts a call that is about to ask for its permit. `prepare` scripts the fakes first.
-    pub async fn start(agent: Agent, prepare: impl AsyncFnOnce(&FakePorts, &MemoryStore)) -> Self {
+    pub async fn start(agent: Agent, prepare: impl AsyncFnOnce(&mut FakePorts, &MemoryStore)) -> Self {
         Self::start_with(agent, Speculation::default(), prepare).await
     }
 
     async fn start_with(
         agent: Agent,
         speculation: Speculation,
-        prepare: impl AsyncFnOnce(&FakePorts, &MemoryStore),
+        prepare: impl AsyncFnOnce(&mut FakePorts, &MemoryStore),
     ) -> Self {
         Self::start_way(async |_, _| agent, (speculation, false), prepare).await
     }
@@ -272,15 +272,15 @@ impl TestCall {
     async fn start_way(
         agent: impl AsyncFnOnce(&MemoryStore, AccountId) -> Agent,
         (speculation, inbound): (Speculation, bool),
-        prepare: impl AsyncFnOnce(&FakePorts, &MemoryStore),
+        prepare: impl AsyncFnOnce(&mut FakePorts, &MemoryStore),
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(CLOCK_START));
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let node = NodeId::new();
         let attempt = claimed(&store, node).await;
         let account = attempt.account;
-        let ports = FakePorts::with_clock(store.clone(), clock);
-        prepare(&ports, &store).await;
+        let mut ports = FakePorts::with_clock(store.clone(), clock);
+        prepare(&mut ports, &store).await;
         let told = Told::default();
         let (lines, _) = Actor::spawn(None, LinesProbe(told.clone()), ()).await.unwrap();
         let (journal, _) = Actor::spawn(None, JournalProbe, ()).await.unwrap();
@@ -454,6 +454,16 @@ impl TestCall {
             .into_iter()
             .map(|turn| format!("{:?}: {}", turn.speaker, turn.text))
             .collect()
+    }
+
+    /// Returns the details of all events of this name.
+    pub fn details(&self, name: &str) -> Vec<Value> {
+        let facts = self.facts();
+        let details = facts.iter().filter_map(|fact| match fact {
+            Fact::Event(event) if event.name == name => serde_json::from_str(&event.detail).ok(),
+            _ => None,
+        });
+        details.collect()
     }
 
     pub fn events(&self) -> Vec<String> {

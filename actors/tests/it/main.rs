@@ -13,6 +13,7 @@ mod coming_back;
 mod commands;
 mod crashes;
 mod dialing;
+mod graph_calls;
 mod inbound;
 mod inbound_calls;
 mod journal;

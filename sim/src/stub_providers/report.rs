@@ -1,6 +1,9 @@
 //! Report on a finished call, as the stubs of language models write one: from the transcript in the request,
 //! in the requested shape.
 
+use std::collections::BTreeMap;
+
+use domain::workflow::{Candidate, Choice, Question, judge};
 use serde_json::{Value, json};
 
 use super::language_model::text_of;
@@ -14,8 +17,72 @@ pub(super) fn wanted(request: &Value) -> Option<Value> {
         tools.find(|tool| tool["name"] == *forced)?.get("input_schema")
     };
     let schema = chat.or_else(tool)?;
-    let record = request["messages"].as_array()?.last()?;
-    Some(report(schema, &text_of(&record["content"])))
+    let messages = request["messages"].as_array()?;
+    let record = text_of(&messages.last()?["content"]);
+    let asks_router = |(name, _): (&String, &Value)| name == "route" || name == "value1";
+    if schema["properties"].as_object()?.iter().any(asks_router) {
+        let system = request.get("system").unwrap_or(&messages.first()?["content"]);
+        return Some(route(schema, &text_of(system), &record));
+    }
+    Some(report(schema, &record))
+}
+
+/// Returns the answer of the router of a conversation graph: by the words that the user's last ones share with the
+/// conditions in the instructions.
+fn route(schema: &Value, system: &str, record: &str) -> Value {
+    let after = |line: &str, name: &str| {
+        Some(
+            line.strip_prefix("- ")?
+                .strip_prefix(name)?
+                .strip_prefix(": ")?
+                .to_owned(),
+        )
+    };
+    let told = |name: &str| system.lines().find_map(|line| after(line, name)).unwrap_or_default();
+    let asked = schema["properties"].as_object().into_iter().flatten();
+    let values: Vec<(&String, &Value)> = asked.filter(|(name, _)| *name != "route").collect();
+    let questions: Vec<Question> = values
+        .iter()
+        .map(|(name, kind)| Question {
+            prompt: told(name),
+            value_schema: json!({ "type": kind["type"][0] }),
+            ..Question::default()
+        })
+        .collect();
+    let choices = schema["properties"]["route"]["enum"].as_array();
+    let numbers = choices
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .filter(|choice| *choice != "stay");
+    let candidates: Vec<Candidate> = numbers
+        .map(|number| Candidate {
+            edge: None,
+            to: number.to_owned(),
+            backward: false,
+            condition: told(number),
+        })
+        .collect();
+    let lines = record
+        .lines()
+        .rev()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let last = lines.take_while(|line| line["speaker"] == "user");
+    let said: Vec<String> = last
+        .filter_map(|line| line["words"].as_str().map(str::to_owned))
+        .collect();
+    let (choice, found) = judge::by_words(&candidates, &questions, &said.join(" "), &BTreeMap::new());
+    let mut answer = json!({});
+    if choices.is_some() {
+        answer["route"] = match choice {
+            Choice::Candidate(index) => candidates[index].to.as_str().into(),
+            Choice::Stay | Choice::Missed => "stay".into(),
+        };
+    }
+    for ((name, _), value) in values.into_iter().zip(found) {
+        answer[name] = value.unwrap_or_default();
+    }
+    answer
 }
 
 fn report(schema: &Value, record: &str) -> Value {

@@ -193,6 +193,11 @@ pub struct Conversation {
     /// Issues of the call, if the agent tracks issues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issues: Option<Vec<String>>,
+    /// Nodes of the conversation graph in the order in which the call was in them, at most 500; left out if the call
+    /// walked none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false, max_items = 500)]
+    pub workflow_path: Vec<WorkflowStep>,
     /// Usage of providers by their names, once the call is over; left out if it used none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, ProviderUsage>>)]
@@ -212,6 +217,16 @@ impl Conversation {
         self.cost = prices.map(|prices| cost(prices, row, self.usage.as_ref()));
         self
     }
+}
+
+/// A node of the conversation graph in which the call was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkflowStep {
+    /// Id of the node.
+    pub node: String,
+    /// Time at which the call came there, in milliseconds from the answer.
+    pub at_ms: i64,
 }
 
 /// A deleted conversation.

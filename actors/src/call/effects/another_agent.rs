@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::json;
 
-use super::{EffectHandler, rules};
+use super::{
+    EffectHandler, rules,
+    workflow::{Graphs, with_usable_graph},
+};
 use crate::{
     audio_stream::StreamMessage,
     call::{
@@ -53,13 +56,16 @@ impl EffectHandler {
             for (name, text) in own_values_in(&plan.attempt, &agent) {
                 variables.entry(name).or_insert(text);
             }
+            let (agent, graph_not_used) = with_usable_graph(bound(plan.fitted(&agent), &self.began_with), &variables);
+            self.graph_not_used(&graph_not_used);
             let found = Found {
                 try_no,
                 id,
-                agent: bound(plan.fitted(&agent), &self.began_with),
+                agent,
                 variables: Arc::new(variables),
             };
-            let rules = Box::new(rules(&self.plan, &self.with, (&found.agent, &found.variables)));
+            let of = (found.id, &found.agent, &found.variables);
+            let rules = Box::new(rules(&self.plan, &self.with, of));
             self.found = Some(found);
             rules
         });
@@ -75,6 +81,7 @@ impl EffectHandler {
         plan.agent_id = found.id;
         plan.agent = found.agent;
         plan.variables = found.variables;
+        self.graphs = Graphs::default();
         let detail = json!({ "agentId": plan.agent_id, "agentName": plan.agent.name });
         self.record_event("agent_changed", &detail);
         self.ask_for_tools();
@@ -85,12 +92,12 @@ impl EffectHandler {
 
     /// Switches the agent to another of its languages.
     pub(super) fn speak(&mut self, code: &str) {
-        let agent = Arc::new(self.plan.agent.in_language(code));
+        self.change_agent(|agent| agent.in_language(code));
         let plan = &mut self.plan;
-        plan.agent = agent.clone();
+        let agent = plan.agent.clone();
         Arc::make_mut(&mut plan.variables).extend(own_values_in(&plan.attempt, &agent));
         let plan = &self.plan;
-        let rules = rules(&self.plan, &self.with, (&plan.agent, &plan.variables));
+        let rules = rules(&self.plan, &self.with, (plan.agent_id, &plan.agent, &plan.variables));
         if let Some(machine) = &mut self.machine {
             machine.take_rules(rules);
         }
@@ -99,7 +106,7 @@ impl EffectHandler {
     }
 
     /// Uses the present agent's knowledge from here on.
-    fn open_knowledge(&mut self) {
+    pub(super) fn open_knowledge(&mut self) {
         let plan = &self.plan;
         let base = self.with.ports.knowledge.clone();
         let (knowledge, opening) = CallKnowledge::of(base, plan.attempt.account, &plan.agent);

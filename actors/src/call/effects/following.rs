@@ -19,6 +19,8 @@ pub(super) struct Followers {
     now: (LiveState, Timestamp),
     /// Name of the operator who has the call.
     operator: Option<String>,
+    /// Node of the conversation graph in which the call is.
+    node: Option<String>,
     /// Words of a held speech.
     held: Option<(SpeechId, String)>,
 }
@@ -29,6 +31,7 @@ impl Followers {
             feed: None,
             now: (LiveState::Ringing, now),
             operator: None,
+            node: None,
             held: None,
         }
     }
@@ -42,6 +45,12 @@ impl Followers {
     pub(super) fn tell(&self, event: impl FnOnce() -> LiveEvent) {
         if let Some(feed) = &self.feed {
             feed.tell(event());
+        }
+    }
+
+    fn tell_node(&self) {
+        if let Some(node) = &self.node {
+            self.tell(|| LiveEvent::Node { node: node.clone() });
         }
     }
 
@@ -89,9 +98,11 @@ impl EffectHandler {
             });
             (feed.audio.subscribe(), place)
         });
+        let events = feed.events.subscribe();
+        self.followers.tell_node();
         Following {
             now: self.followers.state(),
-            events: feed.events.subscribe(),
+            events,
             audio,
         }
     }
@@ -127,6 +138,10 @@ impl EffectHandler {
         if by != self.followers.operator {
             self.followers.operator.clone_from(&by);
             self.followers.tell(|| LiveEvent::Operator { by });
+        }
+        if machine.node() != self.followers.node.as_deref() {
+            self.followers.node = machine.node().map(str::to_owned);
+            self.followers.tell_node();
         }
     }
 }

@@ -27,7 +27,7 @@ impl Default for OutsideTools {
 }
 
 impl EffectHandler {
-    fn tool_scope(&self) -> ToolScope {
+    pub(super) fn tool_scope(&self) -> ToolScope {
         let plan = &self.plan;
         ToolScope {
             account: plan.attempt.account,
@@ -62,7 +62,9 @@ impl EffectHandler {
 
     pub(super) fn run_tool(&mut self, run: u64, name: &str, arguments: Value) {
         let offers = self.tools.offers.borrow().clone();
-        let offer = offers.and_then(|offers| offers.iter().find(|offer| offer.name == name).cloned());
+        let offers = offers.iter().flat_map(|offers| offers.iter());
+        let mut offers = offers.chain(self.graphs.offers.iter());
+        let offer = offers.find(|offer| offer.name == name).cloned();
         let answered = |result| {
             let answer = ToolAnswer {
                 run,

@@ -1,17 +1,20 @@
 //! Rules of a call, read from its plan.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     attempt::CallPlan,
-    call::{CallContext, state::Rules},
+    call::{
+        CallContext, routing,
+        state::{GraphRules, Rules},
+    },
 };
-use domain::agent::Agent;
+use domain::{agent::Agent, id::AgentId, workflow::Graph};
 
 /// Returns the rules of the plan's own agent. If another process began the call with another agent, the call lasts as
 /// long as that one allows.
 pub(super) fn planned_rules(plan: &CallPlan, with: &CallContext) -> Rules {
-    let rules = rules(plan, with, (&plan.agent, &plan.variables));
+    let rules = rules(plan, with, (plan.agent_id, &plan.agent, &plan.variables));
     let began_with = plan.inherited.as_ref().and_then(|of| of.began_with.as_ref());
     match began_with {
         Some(first) => Rules {
@@ -26,7 +29,7 @@ pub(super) fn planned_rules(plan: &CallPlan, with: &CallContext) -> Rules {
 pub(super) fn rules(
     plan: &CallPlan,
     with: &CallContext,
-    (agent, variables): (&Agent, &BTreeMap<String, String>),
+    (id, agent, variables): (AgentId, &Arc<Agent>, &Arc<BTreeMap<String, String>>),
 ) -> Rules {
     let rules = Rules {
         speculation: with.speculation,
@@ -34,6 +37,7 @@ pub(super) fn rules(
         simulated: plan.is_simulated(),
         single: plan.attempt.campaign.is_none(),
         carrier: plan.carrier.abilities(),
+        graph: graph(with, id, agent, variables),
         settle_ms: u64::try_from(with.times.settle_until.as_millis()).unwrap_or(u64::MAX),
         ..Rules::of(agent, variables, plan.ring_timeout)
     };
@@ -41,4 +45,21 @@ pub(super) fn rules(
         true => rules.in_text(),
         false => rules,
     }
+}
+
+/// Returns the conversation graph of an agent that has one.
+fn graph(
+    with: &CallContext,
+    id: AgentId,
+    agent: &Arc<Agent>,
+    variables: &Arc<BTreeMap<String, String>>,
+) -> Option<GraphRules> {
+    let graph = Graph::read(&agent.workflow)?;
+    let router = routing::router(agent, graph.router.as_deref());
+    Some(GraphRules {
+        by_words: !with.ports.analyst.is_asked(&router),
+        graph: Arc::new(graph),
+        agent: id,
+        known: variables.clone(),
+    })
 }

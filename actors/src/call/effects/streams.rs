@@ -70,6 +70,13 @@ impl EffectHandler {
         }
     }
 
+    pub(super) fn tell_stream(&self, message: StreamMessage) {
+        if let Some(stream) = &self.stream {
+            // A supervision event has reported, or will report, that the stream is gone.
+            let _ = stream.cast(message);
+        }
+    }
+
     pub(super) fn is_present(&self, stream: ActorId) -> bool {
         self.stream.as_ref().is_some_and(|present| present.get_id() == stream)
     }

@@ -1,6 +1,7 @@
 //! Handing the call to another agent, or switching the present agent's language. The caller, the leg and the
 //! history stay the same.
 
+use domain::{agent::Successor, workflow::HandOver};
 use serde_json::{Value, json};
 
 use super::{
@@ -18,52 +19,49 @@ const TAKEN_OVER: &str = "the call was handed to you: what was said before was s
                           here, and do not ask again what they have told";
 
 /// Hand-over that starts once the present speech was heard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HandoverWish {
-    /// Run number of the tool, for its result.
-    run: u64,
-    /// Index into the agents of the rules.
-    which: usize,
+    /// Run number of the model's tool, for its result. `None` if the graph hands the call over.
+    pub(super) run: Option<u64>,
+    pub(super) to: HandOver,
 }
 
 /// Hand-over in progress: the other agent is being looked up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TakingOver {
     wanted: HandoverWish,
     try_no: u32,
 }
 
-/// Returns the index of the agent that the model means, by number or by the exact condition.
-fn meant(rules: &Rules, arguments: &Value) -> Option<usize> {
+/// Returns the agent that the model means, by number or by the exact condition.
+fn meant(rules: &Rules, arguments: &Value) -> Option<Successor> {
     let named = arguments.get("agent_number")?;
     let place = match named {
         Value::Number(number) => number.as_u64(),
         Value::String(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
         Value::String(text) => {
             let same = |condition: &str| !condition.is_empty() && condition == text.trim();
-            let place = rules.agents.iter().position(|agent| same(&agent.condition));
-            return place;
+            return rules.agents.iter().find(|agent| same(&agent.condition)).cloned();
         }
         _ => None,
     };
-    let place = usize::try_from(place?).ok()?;
-    (place < rules.agents.len()).then_some(place)
+    rules.agents.get(usize::try_from(place?).ok()?).cloned()
 }
 
 impl State {
     /// Handles the model's request to hand the call to another agent.
     pub(super) fn agent_wanted(&mut self, arguments: Value, echo: Option<Box<Value>>, fx: &mut Vec<Effect>) {
         const NAME: &str = "transferToAgent";
-        let which = meant(&self.rules, &arguments);
-        let refusal = match which {
+        let to = meant(&self.rules, &arguments);
+        let refusal = match &to {
             None => Some("give `agent_number`, one of those that are offered"),
-            Some(_) if self.handovers >= MOST_HANDOVERS => {
+            Some(_) if self.was_handed_over_too_often() => {
                 Some("this call was handed over too often: go on with it yourself")
             }
             Some(_) if self.leaves() => Some("the call is being handed over or ended already"),
             Some(_) => None,
         };
-        let (Some(which), None) = (which, refusal) else {
+        let (Some(to), None) = (to, refusal) else {
             self.tool_done((NAME, arguments, echo), json!({ "error": refusal }), fx);
             return;
         };
@@ -73,16 +71,26 @@ impl State {
         self.record_tool(BUILT_IN_TOOL, json!({ "name": NAME }), &kept, fx);
         self.history.tool_begun(run, (NAME, arguments), until_then, echo);
         self.reply.protected |= self.rules.agents_protected;
-        self.reply.another = Some(HandoverWish { run, which });
+        self.reply.another = Some(HandoverWish {
+            run: Some(run),
+            to: HandOver {
+                agent: to.agent,
+                entry: None,
+                delay_ms: to.delay_ms,
+                message: to.message,
+                greets: to.greets,
+            },
+        });
+    }
+
+    pub(super) fn was_handed_over_too_often(&self) -> bool {
+        self.handovers >= MOST_HANDOVERS
     }
 
     /// Says the announcement before the hand-over, if one is configured.
     pub(super) fn announce_another(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        let Some(HandoverWish { which, .. }) = self.reply.another else {
-            return;
-        };
-        let agent = self.rules.agents.get(which);
-        if let Some(message) = agent.and_then(|agent| agent.message.clone()) {
+        let wanted = self.reply.another.as_ref();
+        if let Some(message) = wanted.and_then(|wanted| wanted.to.message.clone()) {
             self.speak_piece(message.into(), now_ms, fx);
         }
     }
@@ -90,31 +98,37 @@ impl State {
     /// Cancels the hand-over that was requested.
     pub(super) fn keep_agent(&mut self) {
         if let Some(wanted) = self.reply.another.take() {
-            self.not_handed_over(wanted);
+            self.not_handed_over(&wanted);
         }
     }
 
     /// Cancels the hand-over that is in progress.
     pub(super) fn stop_taking_over(&mut self) {
         if let Some(TakingOver { wanted, .. }) = self.taking_over.take() {
-            self.not_handed_over(wanted);
+            self.not_handed_over(&wanted);
         }
     }
 
-    fn not_handed_over(&mut self, wanted: HandoverWish) {
-        let why = json!({ "error": "not done: the conversation took another turn" });
-        self.history.tool_settled(wanted.run, why);
+    fn not_handed_over(&mut self, wanted: &HandoverWish) {
+        self.told_model(
+            wanted,
+            json!({ "error": "not done: the conversation took another turn" }),
+        );
+    }
+
+    /// Sets the result of the model's tool, if the model asked for the hand-over.
+    fn told_model(&mut self, wanted: &HandoverWish, result: Value) {
+        if let Some(run) = wanted.run {
+            self.history.tool_settled(run, result);
+        }
     }
 
     /// Looks up the other agent, now that the speech before the hand-over was heard.
     pub(super) fn hand_over(&mut self, wanted: HandoverWish, now_ms: u64, fx: &mut Vec<Effect>) {
-        let Some(successor) = self.rules.agents.get(wanted.which) else {
-            return self.listen(now_ms, fx);
-        };
         self.handovers += 1;
         let try_no = self.handovers;
-        let detail = json!({ "agentId": successor.agent }).to_string();
-        let (agent, after_ms) = (successor.agent, successor.delay_ms);
+        let (agent, after_ms) = (wanted.to.agent, wanted.to.delay_ms);
+        let detail = json!({ "agentId": agent }).to_string();
         self.phase = Phase::Thinking;
         self.taking_over = Some(TakingOver { wanted, try_no });
         fx.push(event_fact("agent_transfer", self.elapsed_ms(now_ms), &detail));
@@ -148,8 +162,10 @@ impl State {
                 let detail = json!({ "reason": why.to_string() }).to_string();
                 fx.push(event_fact("agent_transfer_failed", self.elapsed_ms(now_ms), &detail));
                 let told = json!({ "error": "the other agent cannot be reached: go on yourself" });
-                self.history.tool_settled(wanted.run, told);
-                if self.is_waited_for() {
+                self.told_model(&wanted, told);
+                if self.is_waited_for() && wanted.run.is_none() {
+                    self.go_on_walking(now_ms, fx);
+                } else if self.is_waited_for() {
                     self.think(now_ms, fx);
                 }
             }
@@ -168,20 +184,19 @@ impl State {
     fn adopt_agent(&mut self, taking: TakingOver, rules: Rules, now_ms: u64, fx: &mut Vec<Effect>) {
         let TakingOver { wanted, try_no } = taking;
         self.stop_agent_before(fx);
-        let greets = self.rules.agents.get(wanted.which).is_some_and(|agent| agent.greets);
-        let told = json!({ "ok": true, "note": TAKEN_OVER });
-        self.history.tool_settled(wanted.run, told);
+        self.told_model(&wanted, json!({ "ok": true, "note": TAKEN_OVER }));
         self.take_rules(rules);
+        self.enter_graph(&wanted.to);
         self.tools.offer(Vec::new());
         self.reply.protected = false;
         fx.push(Effect::AdoptAgent { try_no });
         if !self.is_waited_for() {
             return;
         }
-        if greets && self.rules.greeting.is_some() && !self.user.unanswered {
+        if wanted.to.greets && self.rules.greeting.is_some() && !self.user.unanswered {
             self.opt_out_not_answered();
             self.greet(now_ms, fx);
-        } else {
+        } else if !self.walk_due(now_ms, fx) {
             self.think(now_ms, fx);
         }
     }

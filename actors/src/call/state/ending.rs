@@ -55,6 +55,7 @@ impl State {
     /// Drops the rest of the reply, the reply made ahead, and a hand-over to another agent.
     pub(super) fn drop_reply(&mut self, fx: &mut Vec<Effect>) {
         self.drop_early(Waste::Overtaken, fx);
+        self.stop_walking(fx);
         self.keep_agent();
         fx.push(Effect::CancelReply);
         self.reply.open = false;

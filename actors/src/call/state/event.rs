@@ -1,8 +1,10 @@
 //! Events of a call and the effects it asks for.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
-use super::{OperatorLeft, Rules};
+use super::{Judgement, OperatorLeft, Rules};
 
 use crate::{
     audio_stream::{Say, SpeechId, StreamEvent},
@@ -10,12 +12,13 @@ use crate::{
 };
 use domain::{
     callback_time::SpokenTime,
-    id::AgentId,
+    id::{AgentId, ToolId},
     ports::{
         carrier::{CallProgress, CarrierCallId, Destination, DialError, TransferKind},
         language_model::{LanguageError, ReplyEvent},
         store::{Fact, StoreError},
     },
+    workflow::{Candidate, Question},
 };
 
 /// Answer to the permit request, as far as the state machine needs it.
@@ -121,6 +124,20 @@ pub enum Event {
     ToolsOffered(Vec<String>),
     /// A tool outside the call has answered.
     ToolAnswered(ToolAnswer),
+    /// The router answered.
+    RouterAnswered {
+        /// Number of the question within the walk.
+        number: u64,
+        /// Its choice, and the values that were asked for.
+        judgement: Judgement,
+    },
+    /// Arguments for the tools of a node were chosen.
+    ArgumentsChosen {
+        /// Number of the choice within the walk.
+        number: u64,
+        /// Names of the tools with their arguments; none if one of the tools cannot be had.
+        chosen: Vec<(String, Value)>,
+    },
     /// Another agent was looked up to take the call over.
     AgentFound {
         /// Number of the hand-over within the call.
@@ -198,6 +215,8 @@ pub enum Effect {
     CloseStream,
     /// Ask the model, dropping an unfinished reply.
     StartReply,
+    /// Do the same with the agent as it talks in this node.
+    StartReplyIn(String),
     /// Drop the reply.
     CancelReply,
     /// Run a tool outside the call.
@@ -209,6 +228,28 @@ pub enum Effect {
         /// Arguments from the model.
         arguments: Value,
     },
+    /// Use a node's changes of the agent from now on, in place of those of the node before. None for no changes.
+    AdoptNode(Option<String>),
+    /// Set values of placeholders.
+    SetVariables(BTreeMap<String, String>),
+    /// Ask the router, dropping an unanswered question.
+    AskRouter {
+        /// Number of the question within the walk.
+        number: u64,
+        /// Conditions to choose from.
+        candidates: Vec<Candidate>,
+        /// Values to get from the conversation.
+        questions: Vec<Question>,
+    },
+    /// Choose arguments for the tools of a node.
+    ChooseArguments {
+        /// Number of the choice within the walk.
+        number: u64,
+        /// Ids of the tools.
+        tools: Vec<ToolId>,
+    },
+    /// Drop the question to the router, or the choice of arguments.
+    CancelRouter,
     /// Look up another agent after a delay.
     LookUpAgent {
         /// Number of the hand-over within the call.

@@ -55,7 +55,7 @@ impl State {
             return self.comfort(fx);
         }
         let fillers = self.rules.phrases.fillers;
-        if !(self.reply.open || self.waits_for_tools())
+        if !(self.reply.open || self.waits_for_tools() || self.is_walking())
             || fillers.is_empty()
             || !matches!(self.phase, Phase::Thinking | Phase::Speaking)
         {

@@ -64,7 +64,7 @@ impl State {
     pub(super) fn answer_keys(&mut self, for_key: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         if for_key && self.phase == Phase::Listening && self.user.unanswered && self.keys.typed.is_empty() {
             self.user.speaking = false;
-            self.think(now_ms, fx);
+            self.answer_words(now_ms, fx);
         }
     }
 

@@ -234,7 +234,7 @@ impl State {
             }
             // The other agent answers once it has been looked up.
             Resume::Answer if self.taking_over.is_some() => self.phase = Phase::Thinking,
-            Resume::Answer => self.think(now_ms, fx),
+            Resume::Answer => self.answer_words(now_ms, fx),
             Resume::Machine(machine) => self.machine_is_back(machine, fx),
             Resume::TakenOver(opening) => self.go_on_as_heir(opening, now_ms, fx),
             Resume::Transfer { overdue } => self.go_on_after_transfer(overdue, fx),

@@ -156,7 +156,7 @@ impl State {
         } else if self.user.speaking {
             self.listen(now_ms, fx);
         } else {
-            self.think(now_ms, fx);
+            self.answer_words(now_ms, fx);
         }
     }
 

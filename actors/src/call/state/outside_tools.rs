@@ -116,6 +116,15 @@ impl State {
             self.tool_done((name, arguments, echo), json!({ "error": refusal }), fx);
             return;
         }
+        self.begin_run((name, arguments, echo), fx);
+    }
+
+    /// Starts a tool outside the call. Returns the number of the run.
+    pub(super) fn begin_run(
+        &mut self,
+        (name, arguments, echo): (&str, Value, Option<Box<Value>>),
+        fx: &mut Vec<Effect>,
+    ) -> u64 {
         let run = self.tools.number();
         let until_then = json!({ "status": "running", "note": UNTIL_THEN });
         self.history
@@ -128,6 +137,7 @@ impl State {
         let detail = json!({ "name": name, "run": run });
         self.record_tool(TOOL_BEGUN, detail, &[("arguments", &arguments)], fx);
         fx.push(Effect::RunTool { run, name, arguments });
+        run
     }
 
     /// Returns whether a tool outside the call is in progress.
@@ -145,10 +155,14 @@ impl State {
         if self.phase == Phase::Ended {
             return;
         }
-        let detail = json!({ "name": name, "run": run, "ok": result.is_ok(), "ms": took_ms });
+        let successful = result.is_ok();
+        let detail = json!({ "name": name, "run": run, "ok": successful, "ms": took_ms });
         let settled = result.unwrap_or_else(|why| json!({ "error": why }));
         self.record_tool(TOOL, detail, &[("result", &settled)], fx);
         self.history.tool_settled(run, settled);
+        if self.node_tool_answered(run, successful, now_ms, fx) {
+            return;
+        }
         self.tools.news = true;
         // The reply was made without this result.
         self.drop_early(Waste::Overtaken, fx);
@@ -165,7 +179,7 @@ impl State {
             Phase::Listening => !self.user.speaking,
             _ => false,
         };
-        if silent && !self.awaits_opt_out() {
+        if silent && !self.is_walking() && !self.awaits_opt_out() {
             self.ask_on_results(now_ms, fx);
         }
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde_json::Value;
 
-use super::filler::BYTE_MS;
+use super::{filler::BYTE_MS, workflow::GraphRules};
 use crate::call::{Speculation, introduction::introduction};
 use domain::{
     agent::{Agent, Successor, UsableTransfer},
@@ -15,7 +15,7 @@ use domain::{
 };
 
 /// Rules of one call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
     /// Longest ringing time.
     pub ring_timeout_ms: u64,
@@ -81,6 +81,8 @@ pub struct Rules {
     pub byte_ms: u64,
     /// How far a reply is made ahead; a service setting.
     pub speculation: Speculation,
+    /// Conversation graph of the agent.
+    pub graph: Option<GraphRules>,
     /// Time for which the outcome of a lost dial may stay unknown.
     pub settle_ms: u64,
 }
@@ -182,6 +184,7 @@ impl Rules {
             directions: Arc::new(Directions::of(agent)),
             byte_ms: (BYTE_MS / config.tts.speed.max(0.1)) as u64,
             speculation: Speculation::default(),
+            graph: None,
             settle_ms: 120_000,
         }
     }

@@ -86,12 +86,14 @@ pub(super) struct EarlyReply {
     /// The model has finished.
     over: bool,
     protected: bool,
+    /// Node of the conversation graph for which it is made, if the call is to move there first.
+    pub(super) node: Option<String>,
     characters: usize,
     voiced_characters: usize,
 }
 
 impl EarlyReply {
-    fn new(pause: Pause, asked_ms: u64, directions: Arc<Directions>) -> Self {
+    pub(super) fn new(pause: Pause, asked_ms: u64, directions: Arc<Directions>) -> Self {
         Self {
             pause,
             asked_ms,
@@ -102,6 +104,7 @@ impl EarlyReply {
             held_text: String::new(),
             over: false,
             protected: false,
+            node: None,
             characters: 0,
             voiced_characters: 0,
         }
@@ -174,7 +177,7 @@ impl State {
         if self.phase == Phase::Listening && self.early.is_none() && self.speech.is_none() {
             self.user.tries += 1;
             self.early = Some(EarlyReply::new(pause, now_ms, self.rules.directions.clone()));
-            fx.push(Effect::StartReply);
+            self.ask_ahead(fx);
         }
     }
 
@@ -231,7 +234,8 @@ impl State {
         if !pieces::has_words(&piece.text) {
             return;
         }
-        if self.rules.speculation != Speculation::Voice || early.speaks() {
+        // Another node may have another voice.
+        if self.rules.speculation != Speculation::Voice || early.speaks() || early.node.is_some() {
             early.waiting.push(Step::Say(piece));
             return;
         }
@@ -265,6 +269,7 @@ impl State {
         if self.user.pause.take().is_some() {
             fx.push(Effect::CancelTimer(CallTimer::Speculate));
         }
+        self.drop_ahead(fx);
         let Some(early) = self.early.take() else { return };
         fx.push(Effect::CancelReply);
         if early.held.is_some() {

@@ -238,6 +238,8 @@ impl State {
             Effect::SetTimer(CallTimer::EndReport, MEDIA_WITHIN_MS),
             Effect::SetTimer(CallTimer::MaxDuration, until_close_ms.saturating_sub(elapsed_ms).max(1)),
         ];
+        let heard = call.turns.iter().rfind(|turn| turn.speaker == Speaker::User);
+        state.resume_walk(&call.events, heard.map(|turn| turn.ended_ms), &mut effects);
         if was_handed_on(&call.events) {
             // Recovery must not assume that the caller is talking with somebody else.
             let detail = json!({ "reason": "the caller came back" }).to_string();
@@ -274,9 +276,9 @@ impl State {
             }
             Opening::NobodyThere => return self.go_on_after_transfer(false, fx),
             Opening::Answer => {
-                self.think(now_ms, fx);
+                self.phase = Phase::Thinking;
                 self.say_before_reply(lost_you, fx);
-                return;
+                return self.answer_words(now_ms, fx);
             }
             Opening::OperatorGone | Opening::OptOutQuestion | Opening::SameQuestion | Opening::AreYouThere => {}
         }

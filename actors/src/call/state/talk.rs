@@ -259,7 +259,9 @@ impl State {
     /// what was heard of it. A reply of which nothing or only fillers were heard is made anew.
     fn told_over_speech(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
         self.turn_ended(utterance, false, now_ms, fx);
-        let unheard = |speech: &Speech| speech.started_ms.is_none() && !speech.protected;
+        // Words of a node are heard in any case.
+        let fixed = |speech: &Speech| self.walking.is_some() && !speech.by_model;
+        let unheard = |speech: &Speech| speech.started_ms.is_none() && !speech.protected && !fixed(speech);
         let replaceable = self.speech.as_ref().is_some_and(unheard) || self.is_only_filled();
         if self.phase == Phase::Speaking && replaceable {
             self.keep_words(utterance, fx);
@@ -306,7 +308,7 @@ impl State {
     /// Handles an utterance without words. After a cough or a click nobody has spoken. Voice without an
     /// understood word is answered with a question once, then ignored. Neither affects the silence timers.
     fn wordless(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
-        if self.next_command(now_ms, fx) {
+        if self.next_command(now_ms, fx) || self.walk_due(now_ms, fx) {
             return;
         }
         self.drop_early(Waste::OtherWords, fx);
@@ -327,11 +329,10 @@ impl State {
         }
         self.new_turn();
         if self.commands_first(now_ms, fx) {
+            self.judge_later();
             return;
         }
-        if !self.commit_early(&utterance.text, utterance.damaged, now_ms, fx) {
-            self.think(now_ms, fx);
-        }
+        self.answer_turn(&utterance.text, utterance.damaged, now_ms, fx);
     }
 
     /// Handles words or noise of the callee before the greeting.
@@ -339,7 +340,7 @@ impl State {
         fx.push(Effect::CancelTimer(CallTimer::PickUp));
         self.user.unanswered |= self.rules.user_begins && !wordless;
         if self.user.unanswered && self.rules.greeting.is_none() {
-            self.think(now_ms, fx);
+            self.answer_words(now_ms, fx);
         } else {
             self.greet(now_ms, fx);
         }
@@ -367,6 +368,7 @@ impl State {
                 self.phase = Phase::Greeting;
                 self.say_all(&greeting, self.rules.greeting_protected, fx);
             }
+            None if self.walk_due(now_ms, fx) => {}
             None => self.listen(now_ms, fx),
         }
     }
@@ -430,11 +432,13 @@ impl State {
             self.end(EndReason::Completed, fx);
         } else if let Some(wanted) = self.reply.another.take() {
             self.hand_over(wanted, now_ms, fx);
-        } else if self.user.unanswered {
-            self.think(now_ms, fx);
+        } else if !self.awaits_opt_out() && self.walk_due(now_ms, fx) {
+            // The walk goes on.
+        } else if self.has_unanswered() {
+            self.answer_words(now_ms, fx);
         } else if self.awaits_opt_out() {
             self.listen(now_ms, fx);
-        } else if self.waits_for_tools() {
+        } else if self.waits_for_tools() || self.is_walking() {
             self.await_tools(now_ms, fx);
         } else if self.tools.has_news() {
             self.ask_on_results(now_ms, fx);
@@ -459,7 +463,9 @@ impl State {
                 return;
             }
             self.history.silence();
-            self.think(now_ms, fx);
+            if !self.walk_due(now_ms, fx) {
+                self.think(now_ms, fx);
+            }
         }
     }
 

@@ -50,7 +50,7 @@ const MESSAGE_CHARS: usize = 500;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pending {
     pub(super) wanted: UsableTransfer,
-    message: Option<String>,
+    pub(super) message: Option<String>,
 }
 
 /// A transfer in progress.

@@ -131,6 +131,7 @@ impl Feed {
                 is_final,
             } => ("words", json!({ "speaker": speaker, "text": text, "final": is_final })),
             LiveEvent::Operator { by } => ("operator", json!({ "by": by })),
+            LiveEvent::Node { node } => ("node", json!({ "node": node })),
             LiveEvent::Turn(turn) => ("turn", json!(conversation::turn_of(*turn))),
             // The lists of turns and events show it.
             LiveEvent::Recorded(_) => return true,

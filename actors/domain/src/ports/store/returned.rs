@@ -35,8 +35,11 @@ pub const ENDED: &str = "ended";
 /// Name of the event for a client's note to the model.
 pub const INSTRUCTIONS: &str = "instructions";
 
+/// Name of the event for each move in the conversation graph.
+pub const WORKFLOW_HOP: &str = "workflow_hop";
+
 /// Events of a call that its new owner receives.
-pub const EVENTS_FOR_HEIRS: [&str; 14] = [
+pub const EVENTS_FOR_HEIRS: [&str; 15] = [
     "agent_transfer",
     "agent_transfer_failed",
     "amd",
@@ -51,6 +54,7 @@ pub const EVENTS_FOR_HEIRS: [&str; 14] = [
     TRANSFER_FAILED,
     TRANSFER_TAKEN,
     TAKEN_OVER,
+    WORKFLOW_HOP,
 ];
 
 /// A live call that its carrier brought to another node than its owner.

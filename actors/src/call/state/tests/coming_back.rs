@@ -36,7 +36,7 @@ fn turn(seq: i64, speaker: Speaker, text: &str) -> TurnFact {
     }
 }
 
-fn left(said: &[(Speaker, &str)], events: &[(&str, serde_json::Value)]) -> ReturnedCall {
+pub(super) fn left(said: &[(Speaker, &str)], events: &[(&str, serde_json::Value)]) -> ReturnedCall {
     let said = said.iter().zip(0..);
     let event = |(name, detail): &(&str, serde_json::Value)| EventFact {
         name: (*name).to_owned(),

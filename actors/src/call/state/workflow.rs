@@ -1,0 +1,382 @@
+//! The conversation graph of the agent. The walk is asked before the model: when the user's turn ends, when the words of
+//! a node were heard, and when its tools have answered.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::{Value, json};
+
+use super::{
+    Effect, Phase, Rules, State, event_fact,
+    node_steps::Progress,
+    router::{Asked, words_in},
+    speculation::Waste,
+};
+use domain::{
+    id::AgentId,
+    ports::store::{EventFact, WORKFLOW_HOP},
+    workflow::{Choice, Graph, HandOver, Input, Moves, Step, Walk},
+};
+
+/// Graph of an agent, and what a walk through it needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GraphRules {
+    /// The graph.
+    pub graph: Arc<Graph>,
+    /// Id of the agent.
+    pub agent: AgentId,
+    /// Values of the placeholders.
+    pub known: Arc<BTreeMap<String, String>>,
+    /// Whether conditions are judged by the words that were said, because no model can be asked.
+    pub by_words: bool,
+}
+
+/// Walk of a call through the graph of its agent.
+#[derive(Debug, Clone)]
+pub(super) struct Walking {
+    pub(super) walk: Walk,
+    /// Input that follows once the agent's turn is over, or at the end of the user's if that is sooner.
+    pub(super) due: Option<Input<'static>>,
+    /// Question on whose answer the call waits.
+    pub(super) asked: Option<Asked>,
+    /// Question made in a pause of the user.
+    pub(super) ahead: Option<Asked>,
+    /// Number of the last question, and of the last choice of arguments.
+    pub(super) number: u64,
+    /// Tools of the present node.
+    pub(super) tools: Progress,
+    /// Node whose changes of the agent are in use.
+    adopted: Option<String>,
+    /// Words that were not judged, because the agent spoke first.
+    unjudged: Option<String>,
+    /// Words that the present turn ended with, and whether they were damaged.
+    turn: Option<(String, bool)>,
+    /// Whether the user's last words were judged before another process took the call over.
+    judged_before: bool,
+}
+
+impl Walking {
+    /// Creates the walk of a call that begins with these rules, if their agent has a graph.
+    pub(super) fn of(rules: &Rules) -> Option<Box<Self>> {
+        let rules = rules.graph.as_ref()?;
+        Some(Self::new(Walk::new(rules.agent), Input::Begin))
+    }
+
+    fn new(walk: Walk, due: Input<'static>) -> Box<Self> {
+        Box::new(Self {
+            adopted: walk.adopted().map(str::to_owned),
+            walk,
+            due: Some(due),
+            asked: None,
+            ahead: None,
+            number: 0,
+            tools: Progress::default(),
+            unjudged: None,
+            turn: None,
+            judged_before: false,
+        })
+    }
+
+    /// Returns whether the call waits for a tool of the present node.
+    pub(super) fn awaits_tools(&self) -> bool {
+        self.tools != Progress::default()
+    }
+}
+
+impl State {
+    /// Returns the graph of the present agent.
+    pub fn graph(&self) -> Option<&GraphRules> {
+        self.rules.graph.as_ref()
+    }
+
+    /// Returns the id of the node in which the call is.
+    pub fn node(&self) -> Option<&str> {
+        self.walking.as_ref()?.walk.at()
+    }
+
+    /// Returns the id of the node whose changes of the agent are in use.
+    pub fn adopted(&self) -> Option<&str> {
+        self.walking.as_ref()?.adopted.as_deref()
+    }
+
+    /// Uses a node's changes of the agent, or none.
+    pub(super) fn adopt_node(&mut self, node: Option<&str>, fx: &mut Vec<Effect>) {
+        if let Some(walking) = &mut self.walking
+            && walking.adopted.as_deref() != node
+        {
+            walking.adopted = node.map(str::to_owned);
+            fx.push(Effect::AdoptNode(walking.adopted.clone()));
+        }
+    }
+
+    /// Uses the changes of the node in which the agent talks, after a message with changes of its own.
+    fn adopt_home(&mut self, fx: &mut Vec<Effect>) {
+        let home = self
+            .walking
+            .as_ref()
+            .and_then(|walking| walking.walk.adopted().map(str::to_owned));
+        self.adopt_node(home.as_deref(), fx);
+    }
+
+    /// Returns whether the call waits for an answer that its walk needs.
+    pub(super) fn is_walking(&self) -> bool {
+        let walking = self.walking.as_ref();
+        walking.is_some_and(|walking| walking.asked.is_some() || walking.awaits_tools())
+    }
+
+    /// Enters the graph of the agent that takes the call over, if it has one.
+    pub(super) fn enter_graph(&mut self, to: &HandOver) {
+        let present = self.walking.take();
+        self.walking = self.rules.graph.as_ref().map(|rules| {
+            let walk = present.map_or_else(|| Walk::new(rules.agent), |present| present.walk.handed_to(to));
+            Walking::new(walk, Input::Begin)
+        });
+    }
+
+    /// Goes on where another process left the walk.
+    pub(super) fn resume_walk(&mut self, events: &[EventFact], heard_ms: Option<i64>, fx: &mut Vec<Effect>) {
+        let Some(walking) = &mut self.walking else { return };
+        let moves = |event: &&EventFact| matches!(event.name.as_str(), WORKFLOW_HOP | "agent_transfer");
+        let last = events.iter().rfind(moves).filter(|event| event.name == WORKFLOW_HOP);
+        let walk = last.and_then(|hop| {
+            let mut detail: Value = serde_json::from_str(&hop.detail).ok()?;
+            serde_json::from_value(detail["walk"].take()).ok()
+        });
+        if let (Some(walk), Some(hop)) = (walk, last) {
+            *walking = Walking::new(walk, Input::Resumed);
+            fx.push(Effect::SetVariables(walking.walk.texts(&BTreeMap::new())));
+            walking.judged_before = heard_ms.is_some_and(|heard_ms| hop.at_ms >= heard_ms);
+        }
+    }
+
+    /// Answers the user's words: by the walk if there is one, else by the model.
+    pub(super) fn answer_words(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        let Some(walking) = &mut self.walking else {
+            return self.think(now_ms, fx);
+        };
+        let waits_for_values = walking.asked.as_ref().is_some_and(|asked| asked.said.is_none());
+        if waits_for_values || walking.awaits_tools() {
+            self.user.unanswered = true;
+            self.pause_reply(now_ms, fx);
+            return;
+        }
+        walking.asked = None;
+        if self.walk_due(now_ms, fx) {
+            return;
+        }
+        let Some(walking) = &mut self.walking else { return };
+        let (unjudged, judged_before) = (walking.unjudged.take(), std::mem::take(&mut walking.judged_before));
+        match self.last_words().or(unjudged).filter(|_| !judged_before) {
+            Some(said) => {
+                self.user.unanswered = false;
+                if !self.walk(Input::Heard { said: &said }, now_ms, fx) {
+                    self.wait_in_node(now_ms, fx);
+                }
+            }
+            None => self.think(now_ms, fx),
+        }
+    }
+
+    /// Answers a turn that ended with these words.
+    pub(super) fn answer_turn(&mut self, text: &str, damaged: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+        if let Some(walking) = &mut self.walking {
+            walking.turn = Some((text.to_owned(), damaged));
+            self.answer_words(now_ms, fx);
+        } else if !self.commit_early(text, damaged, now_ms, fx) {
+            self.think(now_ms, fx);
+        }
+    }
+
+    /// Keeps the user's last words to be judged once the agent has said something else.
+    pub(super) fn judge_later(&mut self) {
+        let words = self.last_words();
+        if let Some(walking) = &mut self.walking {
+            walking.unjudged = words;
+        }
+    }
+
+    /// Returns whether words of the user wait for an answer, or to be judged.
+    pub(super) fn has_unanswered(&self) -> bool {
+        let walking = self.walking.as_ref();
+        self.user.unanswered || walking.is_some_and(|walking| walking.unjudged.is_some())
+    }
+
+    /// Returns the user's words since the agent's last ones.
+    pub(super) fn last_words(&self) -> Option<String> {
+        words_in(self.history.last_said())
+    }
+
+    /// Takes the input that is due. Returns false if there is none, or if the agent does nothing on it.
+    pub(super) fn walk_due(&mut self, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
+        let due = self.walking.as_mut().and_then(|walking| walking.due.take());
+        due.is_some_and(|due| self.walk(due, now_ms, fx))
+    }
+
+    /// Takes what is due, then answers words that wait, or gives the user the turn.
+    pub(super) fn go_on_walking(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        if self.walk_due(now_ms, fx) {
+            return;
+        }
+        match self.has_unanswered() {
+            true => self.answer_words(now_ms, fx),
+            false => self.wait_in_node(now_ms, fx),
+        }
+    }
+
+    /// Gives the user the turn. A filler that was begun ends first.
+    fn wait_in_node(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.drop_early(Waste::Overtaken, fx);
+        match self.is_only_filled() {
+            true => self.say_piece(String::new(), true, fx),
+            false => self.listen(now_ms, fx),
+        }
+    }
+
+    /// Gives the walk an input and carries out the steps that follow. Returns false if the agent now waits.
+    pub(super) fn walk(&mut self, input: Input<'_>, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
+        let mut next = self.step(&input, now_ms, fx);
+        let mut heard = match input {
+            Input::Heard { said } => Some(said),
+            _ => None,
+        };
+        while let Some(step) = next {
+            let said = heard.take();
+            next = match step {
+                Step::Judge { candidates, questions } => {
+                    let asked = Asked::new(said, candidates, questions, now_ms);
+                    let Some((choice, values)) = self.judged(&asked) else {
+                        self.ask_router(asked, now_ms, fx);
+                        return true;
+                    };
+                    self.step(&Input::Judged { choice, values }, now_ms, fx)
+                }
+                Step::Wait => {
+                    self.adopt_home(fx);
+                    return false;
+                }
+                Step::Reply => {
+                    self.adopt_home(fx);
+                    self.reply_in_node(None, now_ms, fx);
+                    return true;
+                }
+                step => match self.carry_out(step, now_ms, fx) {
+                    Ok(goes_on) => return goes_on,
+                    Err(input) => self.step(&input, now_ms, fx),
+                },
+            };
+        }
+        false
+    }
+
+    /// Gives the walk an input, and records the moves. Returns `None` if there is no walk.
+    fn step(&mut self, input: &Input<'_>, now_ms: u64, fx: &mut Vec<Effect>) -> Option<Step> {
+        let rules = self.rules.graph.clone()?;
+        let (known, at_ms) = (self.known(&rules), self.elapsed_ms(now_ms));
+        let walking = self.walking.as_mut()?;
+        if !matches!(input, Input::Heard { .. }) {
+            // An answer made ahead counts once.
+            walking.ahead = None;
+        }
+        let asked_ms = walking.asked.take().map_or(now_ms, |asked| asked.at_ms);
+        let before = walking.walk.clone();
+        let Moves { hops, step } = walking.walk.step(&rules.graph, &known, input);
+        let last = hops.len().saturating_sub(1);
+        for (at, hop) in hops.iter().enumerate() {
+            let mut detail = json!(hop);
+            detail["ms"] = now_ms.saturating_sub(asked_ms).into();
+            if at == last {
+                detail["walk"] = json!(walking.walk);
+                if let Step::End {
+                    outcome: Some(outcome), ..
+                } = &step
+                {
+                    detail["outcome"] = json!(outcome);
+                }
+            }
+            fx.push(event_fact(WORKFLOW_HOP, at_ms, &detail.to_string()));
+        }
+        if walking.walk.values() != before.values() {
+            let texts = walking.walk.texts(&BTreeMap::new());
+            self.keep_extracted(&rules.graph, before.at(), &texts, fx);
+            fx.push(Effect::SetVariables(texts));
+        }
+        Some(step)
+    }
+
+    /// Returns the values of the call: those of the placeholders and those collected.
+    pub(super) fn known(&self, rules: &GraphRules) -> BTreeMap<String, String> {
+        let mut known = BTreeMap::clone(&rules.known);
+        known.extend(self.history.collected().clone());
+        known
+    }
+
+    /// Keeps values that a node extracts as collected.
+    fn keep_extracted(
+        &mut self,
+        graph: &Graph,
+        node: Option<&str>,
+        texts: &BTreeMap<String, String>,
+        fx: &mut Vec<Effect>,
+    ) {
+        let extracted = node.map_or(&[][..], |node| graph.extracts(node)).iter();
+        for (name, text) in extracted.filter_map(|(name, _)| texts.get_key_value(name)) {
+            // Too much is not kept; the walk knows it all the same.
+            if self.history.collect(&json!({ "entity": name, "value": text })).is_ok() {
+                fx.push(Effect::KeepCollected);
+            }
+        }
+    }
+
+    /// Interrupts a reply in progress and waits in the agent's turn.
+    pub(super) fn pause_reply(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        let unanswered = self.user.unanswered;
+        if self.reply.open {
+            fx.push(Effect::CancelReply);
+        }
+        self.begin_reply(now_ms, fx);
+        self.reply.open = false;
+        self.user.unanswered = unanswered;
+        self.await_reply(now_ms, now_ms, fx);
+    }
+
+    /// Drops the question on whose answer the call waits, and a choice of arguments: the call goes another way. Tools
+    /// that run go on.
+    pub(super) fn stop_walking(&mut self, fx: &mut Vec<Effect>) {
+        let Some(walking) = &mut self.walking else { return };
+        let asked = walking.asked.take();
+        let chooses = walking.tools.stop_choosing();
+        match &asked {
+            _ if chooses => walking.due = Some(Input::NotEntered),
+            Some(asked) if asked.said.is_some() => self.judge_later(),
+            Some(asked) => {
+                let (choice, values) = (Choice::Missed, vec![None; asked.questions.len()]);
+                walking.due = Some(Input::Judged { choice, values });
+            }
+            None => {}
+        }
+        if chooses || asked.is_some() {
+            fx.push(Effect::CancelRouter);
+        }
+    }
+
+    /// Replies in the present node, or in the one that was adopted just now, with the reply made ahead there if there is
+    /// one.
+    pub(super) fn reply_in_node(&mut self, adopted: Option<&str>, now_ms: u64, fx: &mut Vec<Effect>) {
+        let turn = self.walking.as_mut().and_then(|walking| walking.turn.take());
+        let early = self.early.as_ref();
+        let fits = self.speech.is_none() && early.is_some_and(|early| early.node.as_deref() == adopted);
+        let made = turn.is_some_and(|(text, damaged)| fits && self.commit_early(&text, damaged, now_ms, fx));
+        if !made {
+            self.think(now_ms, fx);
+        }
+    }
+
+    /// Returns whether the agent has nothing else to do than to go on with the walk.
+    pub(super) fn may_walk(&self) -> bool {
+        match self.phase {
+            Phase::Thinking => true,
+            Phase::Speaking => self.is_only_filled(),
+            Phase::Listening => !self.user.speaking,
+            _ => false,
+        }
+    }
+}

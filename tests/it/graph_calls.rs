@@ -1,0 +1,160 @@
+//! Whole calls through a conversation graph: the agent over REST, a phone that talks, and what it hears.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use domain::ports::language_model::LanguageModel;
+use serde_json::{Value, json};
+use sim::exchange::{LogEvent, Script, Step};
+
+use support::{
+    model_stubs::{model, stubs},
+    phone_log::Words,
+    words::texts,
+    world::{World, WorldSettings},
+};
+
+const NUMBER: &str = "+15550300010";
+const BILLING: &str = "+15550100002";
+
+/// Returns a phone that is called, says these words one after the other, and stays on the line.
+fn says(words: &[&str]) -> BTreeMap<String, Script> {
+    let mut steps = vec![Step::WaitMs(400), Step::Say("Hello?".into()), Step::UntilAgentSaid];
+    for words in words {
+        steps.extend([Step::WaitMs(300), Step::Say((*words).into()), Step::UntilAgentSaid]);
+    }
+    steps.extend([Step::WaitMs(30_000), Step::HangUp]);
+    BTreeMap::from([("says".to_owned(), Script::of(steps))])
+}
+
+/// Returns a reception with three departments.
+fn reception() -> Value {
+    let judged = |target: &str, condition: &str| json!({ "source": "desk", "target": target, "forwardCondition": { "type": "llm", "condition": condition } });
+    let always = |source: &str, target: &str| json!({ "source": source, "target": target, "forwardCondition": { "type": "unconditional" } });
+    json!({
+        "name": "Reception",
+        "conversationConfig": { "agent": {
+            "greetingMessage": "Greenfield, good morning.",
+            "prompt": { "prompt": "You are the reception of Greenfield. What can we do for you?" },
+        } },
+        "workflow": {
+            "nodes": {
+                "start": { "type": "start" },
+                "desk": { "type": "override_agent", "label": "Desk" },
+                "billing": { "type": "phone_number", "transferType": "conference",
+                    "transferDestination": { "type": "phone", "phoneNumber": BILLING } },
+                "hours": { "type": "say", "message": { "type": "literal", "text": "We are open from nine to five." } },
+                "garden": { "type": "say", "message": { "type": "literal", "text": "The garden is being planted." } },
+                "bye": { "type": "end", "outcome": "success" },
+            },
+            "edges": {
+                "a": always("start", "desk"),
+                "b": judged("billing", "The caller wants to pay an invoice"),
+                "c": judged("hours", "The caller asks about the opening hours"),
+                "d": judged("garden", "The caller asks about the flower garden"),
+                "e": always("hours", "bye"),
+                "f": always("garden", "bye"),
+            },
+        },
+    })
+}
+
+/// Calls the phone; returns the world, the conversation and what the phone heard.
+async fn called(settings: WorldSettings, agent: Value) -> (World, Value, Vec<String>) {
+    let world = World::start_with(settings).await;
+    let agent = world.agent(agent).await;
+    let call = json!({
+        "agentId": agent, "phoneNumber": NUMBER, "name": "Maria",
+        "dynamicVariables": { "persona": "cooperative", "script": "says" },
+    });
+    let made = world.client.post("/public/v1/calls", call).await.expect(201);
+    let conversation = world.until_over(&made.text("/data/conversationId"), 120).await;
+    let heard: Vec<Words> = world.phones().call(NUMBER).heard();
+    (world, conversation, texts(&heard))
+}
+
+fn path(conversation: &Value) -> Vec<&str> {
+    let steps = conversation["workflowPath"].as_array().into_iter().flatten();
+    steps.filter_map(|step| step["node"].as_str()).collect()
+}
+
+fn scripts(words: &[&str]) -> WorldSettings {
+    WorldSettings {
+        scripts: says(words),
+        ..WorldSettings::default()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_hears_the_department_that_was_asked_for_and_the_conversation_shows_the_path() {
+    let settings = scripts(&["What are your opening hours?"]);
+    let (world, conversation, heard) = called(settings, reception()).await;
+    assert_eq!(heard[0], "Greenfield, good morning.");
+    assert_eq!(heard.last().unwrap(), "We are open from nine to five.", "{heard:?}");
+    assert_eq!(path(&conversation), ["start", "desk", "hours", "bye"]);
+    assert_eq!(conversation["status"], "completed");
+    let times: Vec<i64> = conversation["workflowPath"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["atMs"].as_i64().unwrap())
+        .collect();
+    assert!(times.is_sorted() && times[2] > times[1], "{times:?}");
+    let id = conversation["conversationId"].as_str().unwrap();
+    let events = world
+        .client
+        .get(&format!("/public/v1/conversations/{id}/events?pageSize=100"))
+        .await;
+    let hops: Vec<Value> = events
+        .expect(200)
+        .data()
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|event| event["type"] == "workflow_hop")
+        .map(|event| event["detail"].clone())
+        .collect();
+    let last = hops.last().unwrap();
+    assert_eq!((&last["to"], &last["outcome"]), (&json!("bye"), &json!("success")));
+    assert!(
+        hops.iter().all(|hop| hop["walk"].is_null()),
+        "a walk is for other nodes only: {hops:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_is_transferred_where_the_graph_says() {
+    let settings = scripts(&["I want to pay my invoice."]);
+    let (world, conversation, heard) = called(settings, reception()).await;
+    let asked = LogEvent::TransferAsked {
+        to: BILLING.to_owned(),
+        kind: "conference".to_owned(),
+    };
+    assert!(
+        world.entries().iter().any(|entry| entry.event == asked),
+        "{heard:?} {conversation:#}"
+    );
+    assert_eq!(conversation["callTransferred"], true);
+    assert_eq!(path(&conversation), ["start", "desk", "billing"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_models_stub_routes_as_the_words_do() {
+    let stub = stubs().await;
+    let models = Arc::new(model("openai/gpt-4.1-mini", &stub));
+    let settings = WorldSettings {
+        mind: Some(models.clone() as Arc<dyn LanguageModel>),
+        analyst: models,
+        ..scripts(&["Tell me about the flower garden, please."])
+    };
+    let (_world, conversation, heard) = called(settings, reception()).await;
+    assert_eq!(heard.last().unwrap(), "The garden is being planted.", "{heard:?}");
+    assert_eq!(path(&conversation), ["start", "desk", "garden", "bye"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_without_a_graph_shows_no_path() {
+    let mut plain = reception();
+    plain["workflow"] = json!({});
+    let (_world, conversation, heard) = called(scripts(&["Good bye."]), plain).await;
+    assert_eq!(conversation.get("workflowPath"), None, "{heard:?}");
+}
