@@ -1,12 +1,12 @@
 // The conversation graph of an agent (`workflow`). A change makes a new graph, and keeps whatever else was given.
-import { isObject, same } from './merge.js';
+import { at, isObject, put, same } from './merge.js';
 
 /** @typedef {{ nodes: Record<string, any>, edges: Record<string, any>, [more: string]: any }} Graph In camelCase. */
 /** @typedef {{ kind: 'nodes' | 'edges', id: string }} Item */
 
 export const NODE_TYPES = ['override_agent', 'say', 'tool', 'update_state', 'standalone_agent', 'phone_number', 'end'];
 export const CONDITIONS = ['unconditional', 'llm', 'expression', 'result', 'else'];
-/** Nodes after which a call does not come back. */
+/** Nodes after which nothing follows. */
 const LAST = ['end', 'phone_number'];
 const STEPS_KEPT = 200;
 
@@ -27,7 +27,8 @@ function spelled(value, isNamed) {
 /** A graph in either spelling, or an agent with one. @param {any} given @returns {Graph} */
 export function readGraph(given) {
   const graph = spelled(isObject(given?.workflow) ? given.workflow : isObject(given) ? given : {});
-  const objects = (/** @type {any} */ map) => Object.fromEntries(Object.entries(isObject(map) ? map : {}).map(([id, each]) => [id, isObject(each) ? each : {}]));
+  const objects = (/** @type {any} */ map) =>
+    Object.fromEntries(Object.entries(isObject(map) ? map : {}).map(([id, each]) => [id, isObject(each) ? each : {}]));
   return { ...graph, nodes: objects(graph.nodes), edges: objects(graph.edges) };
 }
 
@@ -39,17 +40,25 @@ export const itemOf = (graph, item) => (item && has(graph[item.kind], item.id) ?
 export const links = (graph) => Object.entries(graph.edges).filter(([, { source, target }]) => has(graph.nodes, source) && has(graph.nodes, target))
   .map(([id, edge]) => ({ id, source: edge.source, target: edge.target, edge }));
 
-/** Ids of the edges that leave a node, in the order in which they are judged. @param {Graph} graph @param {string} source @returns {string[]} */
-export function outgoing(graph, source) {
-  const all = Object.keys(graph.edges).filter((id) => graph.edges[id].source === source);
-  const given = [itemOf(graph, { kind: 'nodes', id: source })?.edgeOrder ?? []].flat().filter((id) => all.includes(id));
+/** Ids of the edges that lead on from a node, some of them backward, in the order of judging. @param {Graph} graph @param {string} node */
+export function ways(graph, node) {
+  const leads = (/** @type {any} */ edge) => edge.source === node || (edge.target === node && isObject(edge.backwardCondition));
+  const all = Object.keys(graph.edges).filter((id) => leads(graph.edges[id]));
+  const given = [itemOf(graph, { kind: 'nodes', id: node })?.edgeOrder ?? []].flat().filter((id) => all.includes(id));
   return [...new Set([...given, ...all])];
+}
+
+/** All nodes: first those that the calls reach, from the start on. @param {Graph} graph @returns {string[]} */
+export function inOrder(graph) {
+  const ids = Object.keys(graph.nodes), found = new Set(ids.filter((id) => graph.nodes[id].type === 'start'));
+  for (const id of found) for (const edge of ways(graph, id)) if (has(graph.nodes, graph.edges[edge].target)) found.add(graph.edges[edge].target);
+  return [...found, ...ids.filter((id) => !found.has(id))];
 }
 
 /** With the order of each node's edges written down. @param {Graph} graph @returns {Graph} */
 function ordered(graph) {
   const nodes = Object.entries(graph.nodes).map(([id, node]) => {
-    const edgeOrder = outgoing(graph, id);
+    const edgeOrder = ways(graph, id);
     return [id, same(node.edgeOrder ?? [], edgeOrder) ? node : { ...node, edgeOrder }];
   });
   return { ...graph, nodes: Object.fromEntries(nodes) };
@@ -97,12 +106,38 @@ export function without(graph, { kind, id }) {
   return ordered(next);
 }
 
-/** Judges an edge earlier or later. @param {Graph} graph @param {string} edge @param {-1 | 1} step @returns {Graph} */
-export function moved(graph, edge, step) {
-  const { source } = graph.edges[edge], edgeOrder = outgoing(graph, source), at = edgeOrder.indexOf(edge), other = at + step;
+/** Judges an edge earlier or later. @param {Graph} graph @param {string} node @param {string} edge @param {-1 | 1} step @returns {Graph} */
+export function moved(graph, node, edge, step) {
+  const edgeOrder = ways(graph, node), at = edgeOrder.indexOf(edge), other = at + step;
   if (!(other in edgeOrder)) return graph;
   [edgeOrder[at], edgeOrder[other]] = [edgeOrder[other], edgeOrder[at]];
-  return withItem(graph, { kind: 'nodes', id: source }, { ...graph.nodes[source], edgeOrder });
+  return withItem(graph, { kind: 'nodes', id: node }, { ...graph.nodes[node], edgeOrder });
+}
+
+/** @param {any} object @param {string} path @param {any} value */
+function place(object, path, value) {
+  const names = path.split('.');
+  for (let count = 1; count < names.length; count++) {
+    const outer = names.slice(0, count).join('.');
+    if (!isObject(at(object, outer))) put(object, outer, {});
+  }
+  put(object, path, value);
+}
+
+/** A node or edge with one field changed. @param {any} item @param {string} name @param {any} value @returns {any} */
+export function withField(item, name, value) {
+  const next = structuredClone(item), isUnset = value === undefined || value === '', outer = name.split('.').slice(0, -1);
+  // Another type has other fields.
+  if (outer.length && name.endsWith('.type')) {
+    const label = at(item, `${outer.join('.')}.label`);
+    place(next, outer.join('.'), isUnset ? undefined : { type: value, label, successful: value === 'result' ? true : undefined });
+  } else if (name === 'global.condition' && isUnset) next.global = undefined;
+  else place(next, name, isUnset ? undefined : value);
+  for (; outer.length; outer.pop()) {
+    const inner = at(next, outer.join('.'));
+    if (isObject(inner) && Object.values(inner).every((each) => each === undefined)) put(next, outer.join('.'), undefined);
+  }
+  return JSON.parse(JSON.stringify(next));
 }
 
 /** @typedef {{ past: Graph[], present: Graph, future: Graph[], step?: string }} History */
@@ -110,7 +145,7 @@ export function moved(graph, edge, step) {
 /** @param {Graph} present @returns {History} */
 export const historyOf = (present) => ({ past: [], present, future: [] });
 
-/** Changes of the same `step`, one after another, are undone together. @param {History} history @param {Graph} graph @param {string} [step] @returns {History} */
+/** Changes of the same `step`, one after another, are undone together. @param {History} history @param {Graph} graph @param {string} [step] */
 export function changed(history, graph, step) {
   if (same(history.present, graph)) return history;
   const past = step && step === history.step ? history.past : [...history.past, history.present].slice(-STEPS_KEPT);

@@ -17,8 +17,11 @@ function placeholders(tried) {
   try { return placeholdersOf(tried().agent); } catch { return []; }
 }
 
-/** @param {{ tried: () => { agent: any, isSaved: boolean }, onClose: () => void }} props `tried`: the agent as it is at this moment. */
-export function Talk({ tried, onClose }) {
+/**
+ * @param {{ tried: () => { agent: any, isSaved: boolean }, onNode: (node: string | undefined) => void, onClose: () => void }} props
+ *   `tried`: the agent as it is at this moment. `onNode`: told where the call is in the agent's graph.
+ */
+export function Talk({ tried, onNode, onClose }) {
   const sound = useLine(), { line, problem } = sound, isOn = sound.kind !== '';
   const [values, setValues] = useState(/** @type {Record<string, any>} */ ({}));
   const [call, setCall] = useState(/** @type {import('../lib/api.js').Answer | null} */ (null));
@@ -61,22 +64,24 @@ export function Talk({ tried, onClose }) {
     ${isOn ? html`${line && html`<${Sound} line=${line} />`}
       <div class="actions"><button class="danger" ref=${hangUp} onClick=${() => { sound.stop(); setEnded(t('talk.over')); }}>${t('talk.hangUp')}</button></div>`
     : html`<${Form} fields=${fields} values=${values} submit=${t(call ? 'talk.again' : 'talk.begin')} onSubmit=${begin} />`}
-    ${call && html`<${Talked} key=${call.data.conversationId} id=${call.data.conversationId} isOn=${isOn} />`}
+    ${call && html`<${Talked} key=${call.data.conversationId} id=${call.data.conversationId} isOn=${isOn} onNode=${onNode} />`}
   </section>`;
 }
 
-/** What was said, with latencies and tools. @param {{ id: string, isOn: boolean }} props */
-function Talked({ id, isOn }) {
+/** What was said, with latencies and tools. @param {{ id: string, isOn: boolean, onNode: (node: string | undefined) => void }} props */
+function Talked({ id, isOn, onNode }) {
   const { turns, events, readOn, refresh } = useCallRecord(id);
   // No event of the account tells of a test call.
   useEffect(() => { if (!isOn) { const timer = setTimeout(refresh, RECORDED_AFTER_MS); return () => clearTimeout(timer); } }, [isOn]);
-  return html`${isOn && html`<${Following} id=${id} onTurn=${readOn} />`}
+  return html`${isOn && html`<${Following} id=${id} onTurn=${readOn} onNode=${onNode} />`}
     ${turns && html`<${Transcript} turns=${turns} events=${events} heard=${null} found=${null} isLive=${isOn} onHear=${null} />`}
     <p><a href=${`/calls/${id}`}>${t('talk.seeCall')}</a></p>`;
 }
 
-/** @param {{ id: string, onTurn: () => void }} props */
-function Following({ id, onTurn }) {
+/** @param {{ id: string, onTurn: () => void, onNode: (node: string | undefined) => void }} props */
+function Following({ id, onTurn, onNode }) {
   const feed = useCallFeed(id, onTurn);
+  useEffect(() => onNode(feed.node), [feed.node]);
+  useEffect(() => () => onNode(undefined), []);
   return html`<div class="row"><${State} state=${feed.state} /></div><${Present} feed=${feed} />`;
 }

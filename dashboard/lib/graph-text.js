@@ -1,0 +1,37 @@
+// Nodes and edges of a conversation graph in words.
+import { formulaOf } from './formula.js';
+import { itemOf } from './graph.js';
+import { t } from './i18n.js';
+
+/** @param {any} text @param {number} length */
+export const cut = (text, length) => (String(text).length > length ? `${String(text).slice(0, length - 1).trimEnd()}…` : String(text));
+
+/** @param {any} type */
+export const typeName = (type) => t(`graph.types.${type}`, { fallback: String(type ?? t('graph.unknown')) });
+
+/** @param {import('./graph.js').Graph | undefined} graph @param {string} id @returns {string} */
+export function nodeName(graph, id) {
+  const node = graph && itemOf(graph, { kind: 'nodes', id });
+  if (!node) return id;
+  return String(node.label || (node.type === 'start' ? typeName('start') : `${typeName(node.type)} (${id})`));
+}
+
+/** A condition of an edge. @param {any} condition @returns {string} */
+export function conditionText(condition) {
+  if (condition?.label) return String(condition.label);
+  const { type, condition: words, expression, successful } = condition ?? {};
+  if (type === 'llm') return String(words || t('graph.noWords'));
+  if (type === 'expression') return formulaOf(expression) || t('graph.noWords');
+  if (type === 'result') return t(`graph.values.${successful === false ? 'false' : 'true'}`);
+  return t(`graph.values.${type ?? 'never'}`, { fallback: String(type) });
+}
+
+/** An edge on its drawing; nothing where it is just taken. @param {any} edge */
+export const edgeText = ({ forwardCondition: there, backwardCondition: back }) =>
+  [there?.type === 'unconditional' && !there.label ? '' : conditionText(there), back && `↩ ${conditionText(back)}`].filter(Boolean).join(' · ');
+
+/** An edge as seen from a node. @param {import('./graph.js').Graph} graph @param {string} id @param {string} from */
+export function wayText(graph, id, from) {
+  const { source, target, forwardCondition, backwardCondition } = graph.edges[id], isBack = source !== from;
+  return `${conditionText(isBack ? backwardCondition : forwardCondition)} → ${nodeName(graph, isBack ? source : target)}`;
+}

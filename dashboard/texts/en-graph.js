@@ -1,0 +1,97 @@
+// Texts of the conversation graph.
+export default {
+  graph: {
+    tab: 'Conversation graph', settingsTab: 'Settings', tabs: 'Parts of the agent', all: 'The whole graph', tools: 'Changes of the graph',
+    help: 'A graph leads a call step by step: the agent talks in a node, and moves on along an edge once its condition holds. Without one, the agent '
+      + 'follows its instructions alone.',
+    begin: 'Begin with a start', examples: 'Or begin with an example', use: 'Use {name}', add: 'Add', undo: 'Undo', redo: 'Redo', settings: 'The whole graph',
+    json: 'As JSON', jsonField: 'The graph', jsonHelp: 'Keep it, or replace it by another graph. The API of ElevenLabs writes graphs in the same form; '
+      + 'its snake_case is read too, and so is an agent that has a graph.',
+    useJson: 'Use this graph', noGraph: 'This is not a JSON object.', download: 'Download',
+    keys: 'Drag from the dot below a node to another node to connect them. By keyboard: arrows choose a node, Enter opens its form, Delete removes, '
+      + '+, − and 0 enlarge.',
+    drawing: 'Drawing of the graph; the list below it says the same', list: 'The graph as a list', larger: 'Larger', smaller: 'Smaller', whole: 'Show all',
+    draw: 'Drag to another node', global: 'from everywhere', edge: 'Edge', present: 'the call is here', isIn: 'The call is in {name}.',
+    hasFindings: 'needs a look', findings: { one: 'One part of the graph needs a look.', other: '{n} parts of the graph need a look.' },
+    refused: 'The graph is not saved: some of its parts are wrong.', save: 'Save the graph', unsaved: 'The graph has changes that are not saved.',
+    isSaved: 'The graph is saved.', remove: { nodes: 'Remove this node', edges: 'Remove this edge' },
+    meanwhile: 'Somebody else changed the graph meanwhile. Their changes are taken in beside yours. Look at it, then save again.',
+    warning: { one: 'One part of the conversation graph needs a look.', other: '{n} parts of the conversation graph need a look.' },
+    ways: 'Leads on to', waysHelp: 'Judged from top to bottom.', leadsTo: 'Leads on to', connect: 'Connect', earlier: 'Judge earlier: {name}',
+    later: 'Judge later: {name}', noWords: 'no condition yet', unknown: 'unknown', thisAgent: 'This agent',
+    notFormula: 'This makes no sense from character {at} on.',
+    types: {
+      start: 'Start', end: 'End', update_state: 'Set variables', override_agent: 'Talk', say: 'Say', tool: 'Use tools', standalone_agent: 'Hand over',
+      phone_number: 'Transfer',
+    },
+    values: {
+      success: 'success', failure: 'failure', auto: 'automatic: waits after start and say, else speaks', generate_immediately: 'speaks at once',
+      wait_for_user: 'waits for the other person', literal: 'these words', prompt: 'written by the model', phone: 'phone number',
+      phone_dynamic_variable: 'variable with a phone number', sip_uri: 'SIP address', sip_uri_dynamic_variable: 'variable with a SIP address',
+      blind: 'blind', conference: 'conference', sip_refer: 'SIP REFER', unconditional: 'always', llm: 'if, in words', expression: 'if, as a formula',
+      result: 'by the result of the tools', else: 'else', true: 'the tools succeeded', false: 'a tool failed', never: 'never',
+    },
+    columns: { variableName: 'Variable', expression: 'Formula', required: 'Must have a value' },
+    fields: {
+      label: ['Label', ''], outcome: ['Outcome', 'Shown in the record of the call.'],
+      updates: ['Variables', 'Such as tier = if(seats > 50, "large", "small").'], additionalPrompt: ['What to do here', 'In addition to the instructions.'],
+      entryBehavior: ['On entry', ''], extract: ['Listens for', 'Variables that are taken from what is said here.'],
+      additionalToolIds: ['Further tools', ''], additionalKnowledgeBase: ['Further knowledge', ''],
+      message: { type: ['Message', ''], text: ['Words', 'Placeholders such as {{name}} are filled in.'], prompt: ['What the model is to say', ''] },
+      tools: ['Tools', 'They run side by side. The node succeeds if all of them do.'],
+      agentId: ['Agent', ''], nodeId: ['Node where it goes on', ''], transferMessage: ['Says before', ''], delayMs: ['Waits (ms)', ''],
+      enableTransferredAgentFirstMessage: ['The other agent greets', ''],
+      transferDestination: { type: ['To', ''], phoneNumber: ['Phone number, or name of the variable', ''], sipUri: ['SIP address, or name of the variable', ''] },
+      transferType: ['How', 'Where the carrier can.'], postDialDigits: ['Keys pressed after the answer', ''], uui: { data: ['User-to-user information', ''] },
+      global: {
+        condition: ['Reached from everywhere if', 'Such as: asks for a person. Leave it empty for a node that only edges reach.'],
+        cooldownTurns: ['Not again for (turns)', ''], goBack: ['Goes back afterwards', ''],
+      },
+      source: ['From', ''], target: ['To', ''],
+      forwardCondition: {
+        type: ['Taken', ''], condition: ['Condition', 'Such as: wants to speak to sales.'],
+        expression: ['Formula', 'With and, or, ==, !=, <, >, +, if(a, b, c) and ask("question", boolean).'], successful: ['Result', ''],
+        label: ['Label', 'Shown instead of the condition.'],
+      },
+      backwardCondition: {
+        type: ['Taken backward', 'From its end to its beginning.'], condition: ['Condition backward', ''], expression: ['Formula backward', ''],
+        successful: ['Result backward', ''], label: ['Label backward', ''],
+      },
+      router: ['Model that judges conditions', 'A small one answers sooner. Without it, the agent’s own.'],
+      preventSubagentLoops: ['A call enters each agent only once', ''],
+    },
+    path: 'Way through the graph', pathDrawing: 'The graph with the order of its nodes in this call; the list says the same',
+  },
+  graphExamples: {
+    reception: {
+      name: 'Reception', help: 'Finds out what a call is about, and transfers it to one of three departments or takes a message.',
+      greet: ['Ask what it is about', 'Find out which department the caller needs: sales, support or billing. Ask one short question at a time.'],
+      sales: ['Sales'], support: ['Support'], billing: ['Billing'],
+      message: ['Take a message', 'Ask for the name, a number and a short message. Repeat them once.'], end: ['Message taken'],
+      greet_sales: 'The caller wants to buy something or asks for prices.', greet_support: 'The caller has a problem with a product.',
+      greet_billing: 'The caller has a question about an invoice or a payment.', greet_message: 'The caller wants to leave a message or a call-back.',
+      message_end: 'The message is complete and the caller confirmed it.',
+    },
+    qualification: {
+      name: 'Qualification', help: 'Asks for the size of the team, and offers a meeting to the large ones.',
+      ask: ['Ask for the team', 'Ask how many people are in the team.'], meet: ['Offer a meeting', 'Offer a meeting with a specialist, and ask which day suits.'],
+      small: ['Refer to the website', 'For a team of your size our website has everything to begin with. Thank you for your time.'],
+      won: ['Wants a meeting'], lost: ['No meeting'], meet_won: 'The person agreed to a meeting.', meet_lost: 'The person does not want a meeting.',
+    },
+    appointment: {
+      name: 'Appointment', help: 'Agrees on a day, repeats it, and goes back if it does not suit.',
+      offer: ['Agree on a day', 'Ask which day and time suit for the appointment.'],
+      confirm: ['Repeat it', 'Repeat the day and time, and ask whether that is right.'], thanks: ['Thank', 'It is noted. Thank you, goodbye.'],
+      bye: ['Say goodbye', 'No problem. Goodbye.'], made: ['Agreed'], none: ['No appointment'],
+      offer_confirm: 'The person named a day and a time.', confirm_offer: 'The person wants another day or time.',
+      offer_bye: 'The person does not want an appointment.', confirm_thanks: 'The person says that the day and time are right.',
+    },
+    survey: {
+      name: 'Survey', help: 'Asks for a rating, and then for its reason.',
+      intro: ['Introduce', 'We have two short questions about your last visit.'], rate: ['Ask for a rating', 'Ask for a rating from 0 to 10.'],
+      praise: ['Ask for praise', 'Ask what was especially good.'], blame: ['Ask for blame', 'Ask what should be better.'],
+      thanks: ['Thank', 'Thank you very much. Goodbye.'], end: ['Answered'],
+      praise_thanks: 'The person gave a reason, or does not want to.', blame_thanks: 'The person gave a reason, or does not want to.',
+    },
+  },
+};
