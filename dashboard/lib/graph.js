@@ -72,10 +72,6 @@ function freeId(map, base) {
   for (let n = 1; ; n++) if (!has(map, `${base}_${n}`)) return `${base}_${n}`;
 }
 
-/** Begins with a `start`, if there is none. @param {Graph} graph @returns {Graph} */
-export const begun = (graph) => (Object.values(graph.nodes).some(({ type }) => type === 'start') ? graph
-  : withItem(graph, { kind: 'nodes', id: has(graph.nodes, 'start') ? freeId(graph.nodes, 'start') : 'start' }, { type: 'start' }));
-
 /** @param {string} type */
 const newNode = (type) => ({ type, ...(type === 'say' && { message: { type: 'literal', text: '' } }),
   ...(type === 'phone_number' && { transferDestination: { type: 'phone' }, transferType: 'blind' }) });

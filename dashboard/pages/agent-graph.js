@@ -1,8 +1,8 @@
 // The conversation graph of an agent: drawn, changed and saved.
 import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
 import { ApiError, get, patch } from '../lib/api.js';
-import { begun, changed, findingAt, findingsOf, historyOf, itemOf, moved, NODE_TYPES, readGraph, redone, undone, without, withEdge,
-  withNode } from '../lib/graph.js';
+import { changed, findingAt, findingsOf, historyOf, itemOf, moved, NODE_TYPES, readGraph, redone, undone, without, withEdge,
+  withItem, withNode } from '../lib/graph.js';
 import { layoutOf } from '../lib/graph-layout.js';
 import { nodeName, typeName } from '../lib/graph-text.js';
 import { t } from '../lib/i18n.js';
@@ -19,6 +19,8 @@ import { GraphList, ItemForm, keyOf, unreadable, Ways } from './graph-panel.js';
 
 /** @typedef {import('../lib/graph.js').Graph} Graph */
 /** @typedef {import('../lib/graph.js').Item} Item */
+
+const START = /** @type {Item} */ ({ kind: 'nodes', id: 'start' });
 
 /** With a place for each node that has none, as other programs want it. @param {Graph} graph @returns {Graph} */
 function placed(graph) {
@@ -124,7 +126,7 @@ export function AgentGraph({ agent, etag, warning, choices, edits, present, onSa
     onUse=${(/** @type {Graph} */ next) => { setShowsJson(false); replace(next); }} />`;
   if (isEmpty && !isDirty) {
     return html`<div class="stack"><p class="muted">${t('graph.help')}</p>
-      <div class="actions"><button class="primary" onClick=${() => replace(begun(graph))}>${t('graph.begin')}</button>${json}</div>
+      <div class="actions"><button class="primary" onClick=${() => take([withItem(graph, START, { type: 'start' }), START])}>${t('graph.begin')}</button>${json}</div>
       <h2>${t('graph.examples')}</h2><ul class="grid two">${starters}</ul>${dialog}</div>`;
   }
   return html`<div class="grid new-campaign graph" onKeyDown=${onKeyDown}>
