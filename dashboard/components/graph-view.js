@@ -2,7 +2,7 @@
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/ui.js';
 import { links } from '../lib/graph.js';
 import { curve, layoutOf, neighbour, NODE } from '../lib/graph-layout.js';
-import { cut, edgeText, nodeName, typeName } from '../lib/graph-text.js';
+import { cut, edgeText, nodeName, textOf, typeName } from '../lib/graph-text.js';
 import { t } from '../lib/i18n.js';
 import { same } from '../lib/merge.js';
 
@@ -81,8 +81,7 @@ export function GraphView({ graph, label, selected = null, onSelect, onOpen, onR
   return html`<div class="graph-view">
     <svg ref=${svg} ...${listeners} aria-label=${label} onPointerDown=${onPointerDown} onPointerMove=${onPointerMove} onPointerUp=${onPointerUp}
       onPointerCancel=${() => setLine(null)} onClick=${(/** @type {any} */ event) => event.target === svg.current && !wasDrag.current && onSelect?.(null)}>
-      <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0 8 4 0 8z" /></marker>
-      </defs>
+      <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0 8 4 0 8z" /></marker>
       <g transform=${`translate(${view.x} ${view.y}) scale(${view.k})`}>
         ${links(graph).map(({ id, edge }) => {
           const place = layout.edges.get(id), text = place && edgeText(edge);
@@ -108,7 +107,7 @@ export function GraphView({ graph, label, selected = null, onSelect, onOpen, onR
  */
 function Node({ id, x, y, node, name, state, step, isOpen, onClick }) {
   const { width, height } = NODE, type = `${typeName(node.type)}${node.global ? ` · ${t('graph.global')}` : ''}`;
-  return html`<g class=${`node ${/^[a-z_]+$/.test(node.type) ? node.type : ''}${state}`} data-node=${id} onClick=${onClick}
+  return html`<g class=${`node ${textOf(node.type).replace(/[^a-z_]/g, '')}${state}`} data-node=${id} onClick=${onClick}
     transform=${`translate(${x - width / 2} ${y - height / 2})`}>
     <rect width=${width} height=${height} rx="9" /><rect class="type-mark" x="6" y="9" width="4" height=${height - 18} rx="2" />
     <text class="type" x="18" y="21">${cut(type, 28)}</text><text class="name" x="18" y="40">${cut(name, 23)}<title>${name}</title></text>

@@ -3,27 +3,29 @@ import { formulaOf } from './formula.js';
 import { itemOf } from './graph.js';
 import { t } from './i18n.js';
 
-/** @param {any} text @param {number} length */
-export const cut = (text, length) => (String(text).length > length ? `${String(text).slice(0, length - 1).trimEnd()}…` : String(text));
+/** Whatever was given, as text. @param {any} value @returns {string} */
+export const textOf = (value) => (typeof value === 'string' ? value : JSON.stringify(value) ?? '');
+/** @param {string} text @param {number} length */
+export const cut = (text, length) => (text.length > length ? `${text.slice(0, length - 1).trimEnd()}…` : text);
 
 /** @param {any} type */
-export const typeName = (type) => t(`graph.types.${type}`, { fallback: String(type ?? t('graph.unknown')) });
+export const typeName = (type) => t(`graph.types.${textOf(type)}`, { fallback: textOf(type) || t('graph.unknown') });
 
 /** @param {import('./graph.js').Graph | undefined} graph @param {string} id @returns {string} */
 export function nodeName(graph, id) {
   const node = graph && itemOf(graph, { kind: 'nodes', id });
-  if (!node) return id;
-  return String(node.label || (node.type === 'start' ? typeName('start') : `${typeName(node.type)} (${id})`));
+  if (!node) return textOf(id);
+  return textOf(node.label || (node.type === 'start' ? typeName('start') : `${typeName(node.type)} (${id})`));
 }
 
 /** A condition of an edge. @param {any} condition @returns {string} */
 export function conditionText(condition) {
-  if (condition?.label) return String(condition.label);
+  if (condition?.label) return textOf(condition.label);
   const { type, condition: words, expression, successful } = condition ?? {};
-  if (type === 'llm') return String(words || t('graph.noWords'));
+  if (type === 'llm') return textOf(words || t('graph.noWords'));
   if (type === 'expression') return formulaOf(expression) || t('graph.noWords');
   if (type === 'result') return t(`graph.values.${successful === false ? 'false' : 'true'}`);
-  return t(`graph.values.${type ?? 'never'}`, { fallback: String(type) });
+  return t(`graph.values.${textOf(type) || 'never'}`, { fallback: textOf(type) });
 }
 
 /** An edge on its drawing; nothing where it is just taken. @param {any} edge */

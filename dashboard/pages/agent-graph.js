@@ -24,8 +24,8 @@ const START = /** @type {Item} */ ({ kind: 'nodes', id: 'start' });
 
 /** With a place for each node that has none, as other programs want it. @param {Graph} graph @returns {Graph} */
 function placed(graph) {
-  const { nodes } = layoutOf(graph), place = (/** @type {string} */ id) => ({ x: Math.round(nodes.get(id)?.x ?? 0), y: Math.round(nodes.get(id)?.y ?? 0) });
-  return { ...graph, nodes: Object.fromEntries(Object.entries(graph.nodes).map(([id, node]) => [id, node.position ? node : { ...node, position: place(id) }])) };
+  const nodes = [...layoutOf(graph).nodes].map(([id, { x, y }]) => [id, { position: { x: Math.round(x), y: Math.round(y) }, ...graph.nodes[id] }]);
+  return { ...graph, nodes: Object.fromEntries(nodes) };
 }
 
 /**
@@ -126,7 +126,8 @@ export function AgentGraph({ agent, etag, warning, choices, edits, present, onSa
     onUse=${(/** @type {Graph} */ next) => { setShowsJson(false); replace(next); }} />`;
   if (isEmpty && !isDirty) {
     return html`<div class="stack"><p class="muted">${t('graph.help')}</p>
-      <div class="actions"><button class="primary" onClick=${() => take([withItem(graph, START, { type: 'start' }), START])}>${t('graph.begin')}</button>${json}</div>
+      <div class="actions">
+        <button class="primary" onClick=${() => take([withItem(graph, START, { type: 'start' }), START])}>${t('graph.begin')}</button>${json}</div>
       <h2>${t('graph.examples')}</h2><ul class="grid two">${starters}</ul>${dialog}</div>`;
   }
   return html`<div class="grid new-campaign graph" onKeyDown=${onKeyDown}>

@@ -51,8 +51,9 @@ export default function Agent({ params: { id } }) {
     <div role="status" class=${warnings ? '' : 'hidden'}>${warnings && html`<p class="alert warn">${warnings}</p>`}</div>
     ${isTalking && html`<${Talk} onClose=${() => setTalking(false)} tried=${tried} onNode=${setNode} />`}
     ${node && html`<p role="status">${t('graph.isIn', { name: nodeName(graph.current ?? readGraph(agent.workflow), node) })}</p>`}
-    <div><${Tabs} label=${t('graph.tabs')} current=${isGraph ? 'graph' : 'settings'} onChange=${(/** @type {string} */ tab) =>
-      setQuery({ tab: tab === 'graph' ? tab : undefined })} tabs=${[{ key: 'settings', label: t('graph.settingsTab') }, { key: 'graph', label: t('graph.tab') }]}>
+    <div><${Tabs} label=${t('graph.tabs')} current=${isGraph ? 'graph' : 'settings'}
+      tabs=${[{ key: 'settings', label: t('graph.settingsTab') }, { key: 'graph', label: t('graph.tab') }]}
+      onChange=${(/** @type {string} */ tab) => setQuery({ tab: tab === 'graph' ? tab : undefined })}>
       <div hidden=${isGraph}><${AgentForm} edits=${edits} agent=${agent} etag=${present.etag} choices=${choices} onSaved=${onSaved} /></div>
       ${wasGraph.current && html`<div hidden=${!isGraph}><${AgentGraph} agent=${agent} etag=${present.etag} warning=${said} choices=${choices} edits=${graph}
         present=${node} onSaved=${onSaved} /></div>`}<//></div>`;

@@ -2,7 +2,7 @@
 import { html } from '../lib/ui.js';
 import { FormulaError, formulaOf, parse } from '../lib/formula.js';
 import { CONDITIONS } from '../lib/graph.js';
-import { nodeName } from '../lib/graph-text.js';
+import { nodeName, textOf } from '../lib/graph-text.js';
 import { t } from '../lib/i18n.js';
 import { at, isObject } from '../lib/merge.js';
 import { AGENTS, Picker } from '../components/picker.js';
@@ -18,8 +18,8 @@ const named = (control) => ({ ...control, label: t(`graph.fields.${control.name}
   help: t(`graph.fields.${control.name}.1`, { fallback: control.label.includes('.') ? '' : control.help }) });
 
 /** @param {string} name @param {string[]} values @param {Partial<AgentField>} [more] */
-const select = (name, values, more) => named(field(name, { type: 'select', ...more,
-  options: values.map((value) => ({ value, label: t(`graph.values.${value}`, { fallback: value }) })) }));
+const select = (name, values, more) => named(field(name, { type: 'select',
+  options: values.map((value) => ({ value, label: t(`graph.values.${value}`, { fallback: value }) })), ...more }));
 
 /** @param {string | undefined} formula */
 function formulaProblem(formula) {
@@ -27,8 +27,8 @@ function formulaProblem(formula) {
 }
 
 /** @param {string} name */
-const formula = (name) => named(field(name, { type: 'textarea', rows: 2, code: true, toForm: formulaOf, fromForm: (value) => parse(value ?? ''),
-  check: formulaProblem, placeholder: 'party_size > 8 and day == "Monday"' }));
+const formula = (name) => field(name, { type: 'textarea', rows: 2, code: true, toForm: formulaOf, fromForm: (value) => parse(value ?? ''),
+  check: formulaProblem, placeholder: 'party_size > 8 and day == "Monday"' });
 
 const list = (/** @type {any} */ value) => (Array.isArray(value) ? value : []);
 const column = (/** @type {string} */ name) => t(`graph.columns.${name}`);
@@ -48,13 +48,13 @@ function updates() {
  * @param {string} name @param {Choices['tools']} all @param {any} node @param {string} [key] Of the id, where the graph has objects.
  */
 function ids(name, all, node, key = 'id') {
-  const toForm = (/** @type {any} */ value) => list(value).map((each) => String(each?.[key] ?? each));
+  const toForm = (/** @type {any} */ value) => list(value).map((each) => textOf(each?.[key] ?? each));
   return { ...offered(some(name, all), toForm(at(node, name))), toForm };
 }
 
 /** @param {any} node @param {Choices} choices @param {Graph} graph @returns {AgentField[]} */
 function ofType(node, choices, graph) {
-  const is = (/** @type {string} */ name, /** @type {string} */ part) => (/** @type {any} */ values) => String(values[name] ?? '').startsWith(part);
+  const is = (/** @type {string} */ name, /** @type {string} */ part) => (/** @type {any} */ values) => textOf(values[name]).startsWith(part);
   const isHere = (/** @type {any} */ values) => !values.agentId;
   switch (node.type) {
     case 'end': return [select('outcome', ['success', 'failure'])];
@@ -96,17 +96,21 @@ export const nodeFields = (node, choices, graph) => [field('label'), ...ofType(n
 
 /** @param {'forwardCondition' | 'backwardCondition'} way @returns {AgentField[]} */
 function condition(way) {
+  const word = (/** @type {AgentField} */ control) => {
+    const key = `graph.fields.condition.${control.name.split('.')[1]}`, label = t(`${key}.0`);
+    return { ...control, label: way === 'backwardCondition' ? t('graph.backward', { label }) : label, help: t(`${key}.1`) };
+  };
   const when = (/** @type {string} */ type) => (/** @type {any} */ values) => (type ? values[`${way}.type`] === type : !!values[`${way}.type`]);
   return [select(`${way}.type`, CONDITIONS), { ...text(`${way}.condition`, 3), when: when('llm') },
     { ...formula(`${way}.expression`), when: when('expression') },
     { ...select(`${way}.successful`, ['true', 'false'], { required: true, toForm: (value) => String(value ?? true), fromForm: (value) => value === 'true' }),
       when: when('result') },
-    { ...field(`${way}.label`), when: when('') }];
+    { ...field(`${way}.label`), when: when('') }].map(word);
 }
 
 /** @param {Graph} graph @returns {AgentField[]} */
 export const edgeFields = (graph) => [...['source', 'target'].map((name) => select(name, [], { options: nodeOptions(graph), required: true })),
-  ...condition('forwardCondition'), ...condition('backwardCondition')].map(named);
+  ...condition('forwardCondition'), ...condition('backwardCondition')];
 
 /** @param {Choices} choices @returns {AgentField[]} */
 export const graphFields = ({ models }) => [field('router', { suggestions: models }), flag('preventSubagentLoops')].map(named);

@@ -55,7 +55,8 @@ export function ItemForm({ graph, item, choices, findings, drafts, onChange }) {
   // Input stays as it was typed, as long as it stands for what is in the graph.
   const shown = Object.fromEntries(fields.map((field) => {
     const { name, check, fromForm } = field, saved = read(field), typed = draft[name];
-    const isKept = name in draft && (check?.(typed) || same(withField(value, name, fromForm ? fromForm(typed) : typed), withField(value, name, at(value, name))));
+    const isKept = name in draft
+      && (check?.(typed) || same(withField(value, name, fromForm ? fromForm(typed) : typed), withField(value, name, at(value, name))));
     return [name, isKept ? typed : saved];
   }));
   return html`${errors[''] && html`<p class="alert warn">${errors['']}</p>`}
@@ -82,7 +83,8 @@ export function Ways({ graph, id, onSelect, onMove, onConnect }) {
       const text = wayText(graph, edge, id);
       return html`<li key=${edge} class="row"><button type="button" class="plain" onClick=${() => onSelect({ kind: 'edges', id: edge })}>${text}</button>
         ${/** @type {const} */ ([['earlier', '↑', -1, nth > 0], ['later', '↓', 1, nth < edges.length - 1]]).map(([key, sign, step, can]) => can && html`
-          <button type="button" key=${key} class="small" aria-label=${t(`graph.${key}`, { name: text })} onClick=${() => move(edge, nth, step)}>${sign}</button>`)}</li>`;
+          <button type="button" key=${key} class="small" aria-label=${t(`graph.${key}`, { name: text })}
+            onClick=${() => move(edge, nth, step)}>${sign}</button>`)}</li>`;
     })}</ol>
     ${targets.length > 0 && html`<div class="row"><label class="graph-target"><span class="hidden">${t('graph.leadsTo')}</span>
         <select value=${chosen} onChange=${(/** @type {any} */ event) => setTarget(event.target.value)}>
@@ -102,5 +104,6 @@ export function GraphList({ graph, selected, wrong, present, onSelect }) {
     <ol class="graph-list">${inOrder(graph).map((id) => html`<li key=${id}>
       ${entry({ kind: 'nodes', id }, nodeName(graph, id), html`<span class="muted">${typeName(graph.nodes[id].type)}
         ${id === present && html` · ${t('graph.present')}`}</span>`)}
-      <ul>${ways(graph, id).map((edge) => html`<li key=${edge}>${entry({ kind: 'edges', id: edge }, wayText(graph, edge, id))}</li>`)}</ul></li>`)}</ol></details>`;
+      <ul>${ways(graph, id).map((edge) => html`<li key=${edge}>${entry({ kind: 'edges', id: edge }, wayText(graph, edge, id))}</li>`)}</ul></li>`)}
+    </ol></details>`;
 }

@@ -51,24 +51,20 @@ export default {
         cooldownTurns: ['Nicht wieder für (Redebeiträge)', ''], goBack: ['Geht danach zurück', ''],
       },
       source: ['Von', ''], target: ['Nach', ''],
-      forwardCondition: {
+      condition: {
         type: ['Wird genommen', ''], condition: ['Bedingung', 'Etwa: möchte mit dem Verkauf sprechen.'],
         expression: ['Formel', 'Mit and, or, ==, !=, <, >, +, if(a, b, c) und ask("Frage", boolean).'], successful: ['Ergebnis', ''],
         label: ['Beschriftung', 'Steht statt der Bedingung.'],
       },
-      backwardCondition: {
-        type: ['Wird rückwärts genommen', 'Von ihrem Ende zu ihrem Anfang.'], condition: ['Bedingung rückwärts', ''], expression: ['Formel rückwärts', ''],
-        successful: ['Ergebnis rückwärts', ''], label: ['Beschriftung rückwärts', ''],
-      },
       router: ['Modell, das Bedingungen prüft', 'Ein kleines antwortet schneller. Ohne Angabe das des Agenten.'],
       preventSubagentLoops: ['Ein Anruf kommt zu jedem Agenten nur einmal', ''],
     },
-    path: 'Weg durch den Graphen', pathDrawing: 'Der Graph mit der Reihenfolge seiner Knoten in diesem Anruf; die Liste sagt dasselbe',
+    backward: '{label} rückwärts', path: 'Weg durch den Graphen', pathDrawing: 'Der Graph, mit der Reihenfolge der Knoten in diesem Anruf, wie in der Liste',
   },
   graphExamples: {
     reception: {
       name: 'Empfang', help: 'Findet heraus, worum es geht, und leitet an eine von drei Abteilungen weiter oder nimmt eine Nachricht auf.',
-      greet: ['Nach dem Anliegen fragen', 'Finde heraus, welche Abteilung gebraucht wird: Verkauf, Technik oder Buchhaltung. Stelle kurze Fragen, eine zur Zeit.'],
+      greet: ['Nach dem Anliegen fragen', 'Finde heraus, welche Abteilung gebraucht wird: Verkauf, Technik oder Buchhaltung. Stelle kurze Fragen.'],
       sales: ['Verkauf'], support: ['Technik'], billing: ['Buchhaltung'],
       message: ['Nachricht aufnehmen', 'Frage nach Namen, Nummer und einer kurzen Nachricht. Wiederhole sie einmal.'], end: ['Nachricht aufgenommen'],
       greet_sales: 'Die Person möchte etwas kaufen oder fragt nach Preisen.', greet_support: 'Die Person hat ein Problem mit einem Produkt.',

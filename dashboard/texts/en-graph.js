@@ -41,26 +41,22 @@ export default {
       tools: ['Tools', 'They run side by side. The node succeeds if all of them do.'],
       agentId: ['Agent', ''], nodeId: ['Node where it goes on', ''], transferMessage: ['Says before', ''], delayMs: ['Waits (ms)', ''],
       enableTransferredAgentFirstMessage: ['The other agent greets', ''],
-      transferDestination: { type: ['To', ''], phoneNumber: ['Phone number, or name of the variable', ''], sipUri: ['SIP address, or name of the variable', ''] },
+      transferDestination: { type: ['To', ''], phoneNumber: ['Phone number, or name of the variable', ''], sipUri: ['SIP address, or its variable', ''] },
       transferType: ['How', 'Where the carrier can.'], postDialDigits: ['Keys pressed after the answer', ''], uui: { data: ['User-to-user information', ''] },
       global: {
         condition: ['Reached from everywhere if', 'Such as: asks for a person. Leave it empty for a node that only edges reach.'],
         cooldownTurns: ['Not again for (turns)', ''], goBack: ['Goes back afterwards', ''],
       },
       source: ['From', ''], target: ['To', ''],
-      forwardCondition: {
+      condition: {
         type: ['Taken', ''], condition: ['Condition', 'Such as: wants to speak to sales.'],
         expression: ['Formula', 'With and, or, ==, !=, <, >, +, if(a, b, c) and ask("question", boolean).'], successful: ['Result', ''],
         label: ['Label', 'Shown instead of the condition.'],
       },
-      backwardCondition: {
-        type: ['Taken backward', 'From its end to its beginning.'], condition: ['Condition backward', ''], expression: ['Formula backward', ''],
-        successful: ['Result backward', ''], label: ['Label backward', ''],
-      },
       router: ['Model that judges conditions', 'A small one answers sooner. Without it, the agent’s own.'],
       preventSubagentLoops: ['A call enters each agent only once', ''],
     },
-    path: 'Way through the graph', pathDrawing: 'The graph with the order of its nodes in this call; the list says the same',
+    backward: '{label} backward', path: 'Way through the graph', pathDrawing: 'The graph with the order of its nodes in this call; the list says the same',
   },
   graphExamples: {
     reception: {
@@ -74,7 +70,7 @@ export default {
     },
     qualification: {
       name: 'Qualification', help: 'Asks for the size of the team, and offers a meeting to the large ones.',
-      ask: ['Ask for the team', 'Ask how many people are in the team.'], meet: ['Offer a meeting', 'Offer a meeting with a specialist, and ask which day suits.'],
+      ask: ['Ask for the team', 'Ask how many people are in the team.'], meet: ['Offer a meeting', 'Offer a meeting, and ask which day suits.'],
       small: ['Refer to the website', 'For a team of your size our website has everything to begin with. Thank you for your time.'],
       won: ['Wants a meeting'], lost: ['No meeting'], meet_won: 'The person agreed to a meeting.', meet_lost: 'The person does not want a meeting.',
     },
