@@ -79,7 +79,7 @@ export function GraphView({ graph, label, selected = null, onSelect, onOpen, onR
   const from = line && layout.nodes.get(line.from);
   const listeners = onSelect ? { role: 'application', tabindex: 0, onKeyDown, 'aria-describedby': 'graph-keys' } : { role: 'img' };
   return html`<div class="graph-view">
-    <svg ref=${svg} ...${listeners} aria-label=${label} onPointerDown=${onPointerDown} onPointerMove=${onPointerMove} onPointerUp=${onPointerUp}
+    <svg ref=${svg} ...${listeners} style=${{ height: `${Math.min(560, Math.max(240, layout.height + 48))}px` }} aria-label=${label} onPointerDown=${onPointerDown} onPointerMove=${onPointerMove} onPointerUp=${onPointerUp}
       onPointerCancel=${() => setLine(null)} onClick=${(/** @type {any} */ event) => event.target === svg.current && !wasDrag.current && onSelect?.(null)}>
       <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0 8 4 0 8z" /></marker>
       <g transform=${`translate(${view.x} ${view.y}) scale(${view.k})`}>

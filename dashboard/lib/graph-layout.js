@@ -47,7 +47,7 @@ export function layoutOf(graph) {
   const drawing = new Drawing({ multigraph: true });
   drawing.setGraph({ nodesep: 28, ranksep: 34, edgesep: 18, marginx: 12, marginy: 12, ranker: 'tight-tree' });
   for (const id of ids) drawing.setNode(of(id), { ...NODE });
-  for (const edge of shaping) drawing.setEdge(of(edge.source), of(edge.target), { ...LABEL, labelpos: 'c' }, edge.id);
+  for (const edge of [...shaping].reverse()) drawing.setEdge(of(edge.source), of(edge.target), { ...LABEL, labelpos: 'c' }, edge.id);
   layout(drawing);
   const nodes = new Map(ids.map((id) => /** @type {[string, Point]} */ ([id, drawing.node(of(id))])).sort(([, a], [, b]) => a.y - b.y || a.x - b.x));
   const { width = 0, height = 0 } = drawing.graph();

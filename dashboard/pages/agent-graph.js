@@ -86,7 +86,7 @@ export function AgentGraph({ agent, etag, warning, choices, edits, present, onSa
     const fields = error instanceof ApiError ? error.fields.map(({ path, message }) => findingAt(graph, path, message)) : [];
     setRefused({ findings: fields, rest: fields.length ? t('graph.refused') : errorText(error) });
     if (fields[0]?.item) setChosen(fields[0].item);
-    setAim(['[aria-invalid], .alert', 'h2']);
+    setAim(['[aria-invalid]', '.alert', 'h2']);
   }
   async function save() {
     if (busy) return;
@@ -137,7 +137,11 @@ export function AgentGraph({ agent, etag, warning, choices, edits, present, onSa
           onClick=${() => take(withNode(graph, type, item?.kind === 'nodes' ? item.id : undefined))}>${typeName(type)}</button>`)}<//>
         <button aria-disabled=${history.past.length === 0} onClick=${undo}>${t('graph.undo')}</button>
         <button aria-disabled=${history.future.length === 0} onClick=${redo}>${t('graph.redo')}</button>${json}
-        ${item && html`<button onClick=${() => setChosen(null)}>${t('graph.settings')}</button>`}</div>
+        ${item && html`<button onClick=${() => open(null)}>${t('graph.settings')}</button>`}</div>
+      <div class="row"><button class="primary" aria-disabled=${busy} onClick=${save}>${busy ? t('form.sending') : t('graph.save')}</button>
+        ${isDirty && html`<button onClick=${() => { drafts.current = {}; setRefused({ findings: [], rest: '' }); discard(); open(null); }}>
+          ${t('form.discard')}</button>`}
+        <p role="status" class="muted">${isDirty ? t('graph.unsaved') : t('graph.isSaved')}</p></div>
       <${GraphView} graph=${graph} label=${t('graph.drawing')} selected=${item} onSelect=${setChosen} wrong=${wrong} present=${present} onRemove=${remove}
         onOpen=${() => setAim(['h2'])} onConnect=${(/** @type {string} */ from, /** @type {string} */ to) => take(withEdge(graph, from, to))} />
       <p class="help" id="graph-keys">${t('graph.keys')}</p>
@@ -154,9 +158,5 @@ export function AgentGraph({ agent, etag, warning, choices, edits, present, onSa
         onMove=${(/** @type {string} */ edge, /** @type {-1 | 1} */ step) => change(moved(graph, item.id, edge, step))}
         onConnect=${(/** @type {string} */ target) => take(withEdge(graph, item.id, target))} />`}
       ${item && html`<div class="actions"><button class="danger" onClick=${remove}>${t(`graph.remove.${item.kind}`)}</button></div>`}
-      <hr /><p role="status" class="muted">${isDirty ? t('graph.unsaved') : t('graph.isSaved')}</p>
-      <div class="actions"><button class="primary" aria-disabled=${busy} onClick=${save}>${busy ? t('form.sending') : t('graph.save')}</button>
-        ${isDirty && html`<button onClick=${() => { drafts.current = {}; setRefused({ findings: [], rest: '' }); discard(); open(null); }}>
-          ${t('form.discard')}</button>`}</div>
     </aside>${dialog}</div>`;
 }

@@ -15,7 +15,7 @@ import { offered } from './agent-fields.js';
 
 /** With the texts of the graph, where it has some. @param {AgentField} control @returns {AgentField} */
 const named = (control) => ({ ...control, label: t(`graph.fields.${control.name}.0`, { fallback: control.label }),
-  help: t(`graph.fields.${control.name}.1`, { fallback: control.label.includes('.') ? '' : control.help }) });
+  help: t(`graph.fields.${control.name}.1`, { fallback: '' }) || control.help });
 
 /** @param {string} name @param {string[]} values @param {Partial<AgentField>} [more] */
 const select = (name, values, more) => named(field(name, { type: 'select',
@@ -59,7 +59,7 @@ function ofType(node, choices, graph) {
   switch (node.type) {
     case 'end': return [select('outcome', ['success', 'failure'])];
     case 'update_state': return [updates()];
-    case 'override_agent': return [text('additionalPrompt', 6), select('entryBehavior', ['auto', 'generate_immediately', 'wait_for_user'], { default: 'auto' }),
+    case 'override_agent': return [text('additionalPrompt', 5), select('entryBehavior', ['auto', 'generate_immediately', 'wait_for_user'], { default: 'auto' }),
       { ...map('extract', [['value.description', { wide: true }], ['value.type', { options: options(['string', 'number', 'integer', 'boolean']) }]], {}),
         toForm: (value) => Object.entries(isObject(value) ? value : {}).map(([key, each]) => ({ key, value: each })) },
       ids('additionalToolIds', choices.tools, node), ids('additionalKnowledgeBase', choices.knowledge, node),

@@ -73,7 +73,7 @@ export function Ways({ graph, id, onSelect, onMove, onConnect }) {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
   const move = (/** @type {string} */ edge, /** @type {number} */ nth, /** @type {-1 | 1} */ step) => {
     onMove(edge, step);
-    requestAnimationFrame(() => list.current?.children[nth + step]?.querySelector('button + button')?.focus());
+    requestAnimationFrame(() => /** @type {HTMLElement | null} */ (list.current?.querySelector(`:nth-child(${nth + step + 1}) > .small`))?.focus());
   };
   const edges = ways(graph, id), targets = Object.keys(graph.nodes).filter((each) => graph.nodes[each].type !== 'start');
   const chosen = targets.includes(target) ? target : targets[0] ?? '';

@@ -1,10 +1,10 @@
 // Texte des Gesprächsgraphen.
 export default {
   graph: {
-    tab: 'Gesprächsgraph', settingsTab: 'Einstellungen', tabs: 'Teile des Agenten', all: 'Der ganze Graph', tools: 'Änderungen am Graphen',
+    tab: 'Gesprächsgraph', settingsTab: 'Einrichtung', tabs: 'Teile des Agenten', all: 'Der ganze Graph', tools: 'Änderungen am Graphen',
     help: 'Ein Graph führt Schritt für Schritt durch einen Anruf: Der Agent spricht in einem Knoten und geht auf einer Kante weiter, sobald deren '
       + 'Bedingung gilt. Ohne Graph folgt der Agent allein seinen Anweisungen.',
-    begin: 'Mit einem Start beginnen', examples: 'Oder mit einem Beispiel beginnen', use: '{name} verwenden', add: 'Hinzufügen', undo: 'Rückgängig',
+    begin: 'Mit einem Start beginnen', examples: 'Oder mit einem Beispiel beginnen', use: '{name} verwenden', add: 'Knoten hinzufügen', undo: 'Rückgängig',
     redo: 'Wiederholen', settings: 'Der ganze Graph',
     json: 'Als JSON', jsonField: 'Der Graph', jsonHelp: 'Zum Aufbewahren, oder zum Ersetzen durch einen anderen Graphen. Die API von ElevenLabs schreibt '
       + 'Graphen in derselben Form; auch ihr snake_case wird gelesen, ebenso ein Agent, der einen Graphen hat.',

@@ -1,10 +1,10 @@
 // Texts of the conversation graph.
 export default {
   graph: {
-    tab: 'Conversation graph', settingsTab: 'Settings', tabs: 'Parts of the agent', all: 'The whole graph', tools: 'Changes of the graph',
+    tab: 'Conversation graph', settingsTab: 'Set-up', tabs: 'Parts of the agent', all: 'The whole graph', tools: 'Changes of the graph',
     help: 'A graph leads a call step by step: the agent talks in a node, and moves on along an edge once its condition holds. Without one, the agent '
       + 'follows its instructions alone.',
-    begin: 'Begin with a start', examples: 'Or begin with an example', use: 'Use {name}', add: 'Add', undo: 'Undo', redo: 'Redo', settings: 'The whole graph',
+    begin: 'Begin with a start', examples: 'Or begin with an example', use: 'Use {name}', add: 'Add a node', undo: 'Undo', redo: 'Redo', settings: 'The whole graph',
     json: 'As JSON', jsonField: 'The graph', jsonHelp: 'Keep it, or replace it by another graph. The API of ElevenLabs writes graphs in the same form; '
       + 'its snake_case is read too, and so is an agent that has a graph.',
     useJson: 'Use this graph', noGraph: 'This is not a JSON object.', download: 'Download',

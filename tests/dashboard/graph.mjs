@@ -46,7 +46,7 @@ export const graph = {
     await page.getByRole("tab", { name: "Conversation graph" }).click();
     await checkAccess(page, "an agent without a graph");
     await button(page, "Begin with a start").click();
-    const add = async (type) => { await page.getByText("Add", { exact: true }).click(); await button(page, type).click(); };
+    const add = async (type) => { await page.getByText("Add a node").click(); await button(page, type).click(); };
     await add("Talk");
     await form.getByLabel("Label").first().fill("Ask");
     await form.getByLabel("What to do here").fill("Find out the department.");
@@ -96,18 +96,18 @@ export const graph = {
     const { agentId } = await make("Reception by keyboard");
     const page = await signedIn(browser, `/agents/${agentId}`);
     await heading(page).filter({ hasText: "Reception by keyboard" }).waitFor();
-    await byKeys(page, "Settings", { key: "ArrowRight" });
+    await byKeys(page, "Set-up", { key: "ArrowRight" });
     await byKeys(page, "Begin with a start", { key: "Enter" });
     const add = async (type) => {
-      await byKeys(page, "Add", { key: "Enter" });
+      await byKeys(page, "Add a node", { key: "Enter" });
       await byKeys(page, type, { key: "Enter" });
       await until(async () => (await focused(page)) === "label", "the focus in the form");
     };
     // The drawing, in which the arrows move from node to node.
     const choose = async (name) => {
       await tabTo(page, "Drawing of the graph");
-      for (let n = 0; n < 9 && !(await panel(page).getByRole("heading", { name }).count()); n++) await page.keyboard.press("ArrowUp");
-      for (let n = 0; n < 9 && !(await panel(page).getByRole("heading", { name }).count()); n++) await page.keyboard.press("ArrowDown");
+      for (let n = 0; n < 9 && !(await panel(page).getByRole("heading", { name, exact: true }).count()); n++) await page.keyboard.press("ArrowUp");
+      for (let n = 0; n < 9 && !(await panel(page).getByRole("heading", { name, exact: true }).count()); n++) await page.keyboard.press("ArrowDown");
     };
     await add("Talk");
     await page.keyboard.type("Ask");
@@ -202,11 +202,11 @@ export const graph = {
     const { nodes } = await read(agentId);
     assert.deepEqual([nodes.phone_number_1.label, nodes.phone_number_2.label], ["Store", "Help"]);
     // What is typed in the other tab is still there.
-    await page.getByRole("tab", { name: "Settings" }).click();
+    await page.getByRole("tab", { name: "Set-up" }).click();
     await page.getByLabel("Tags").fill("mine");
     await page.getByRole("tab", { name: "Conversation graph" }).click();
     await drawn(page, "Store").waitFor();
-    await page.getByRole("tab", { name: "Settings" }).click();
+    await page.getByRole("tab", { name: "Set-up" }).click();
     assert.equal(await page.getByLabel("Tags").inputValue(), "mine");
     await close(page);
   },
