@@ -7,7 +7,7 @@ import { t } from '../lib/i18n.js';
 import { same } from '../lib/merge.js';
 
 /** Enlargements; a drawing that is not touched yet stays readable. */
-const LEAST = 0.15, READABLE = 0.6, MOST = 2, STEP = 1.25, MARGIN = 12;
+const LEAST = 0.15, READABLE = 0.6, MOST = 2, STEP = 1.25;
 
 /** @typedef {import('../lib/graph.js').Item} Item */
 /**
@@ -79,7 +79,8 @@ export function GraphView({ graph, label, selected = null, onSelect, onOpen, onR
   const from = line && layout.nodes.get(line.from);
   const listeners = onSelect ? { role: 'application', tabindex: 0, onKeyDown, 'aria-describedby': 'graph-keys' } : { role: 'img' };
   return html`<div class="graph-view">
-    <svg ref=${svg} ...${listeners} style=${{ height: `${Math.min(560, Math.max(240, layout.height + 48))}px` }} aria-label=${label} onPointerDown=${onPointerDown} onPointerMove=${onPointerMove} onPointerUp=${onPointerUp}
+    <svg ref=${svg} ...${listeners} aria-label=${label} style=${{ height: `${Math.min(560, Math.max(240, layout.height + 48))}px` }}
+      onPointerDown=${onPointerDown} onPointerMove=${onPointerMove} onPointerUp=${onPointerUp}
       onPointerCancel=${() => setLine(null)} onClick=${(/** @type {any} */ event) => event.target === svg.current && !wasDrag.current && onSelect?.(null)}>
       <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0 8 4 0 8z" /></marker>
       <g transform=${`translate(${view.x} ${view.y}) scale(${view.k})`}>
@@ -145,13 +146,13 @@ function useView(svg, layout) {
     isMoved.current = true;
     setView((old) => ({ ...old, x: old.x + x, y: old.y + y }));
   }
-  /** Moves the least that brings a node into sight. @param {string | undefined} id */
+  /** Moves a node into the middle, if it is out of sight. @param {string | undefined} id */
   function show(id) {
     const node = latest.current.nodes.get(id ?? ''), box = svg.current?.getBoundingClientRect();
     if (!node || !box?.width) return;
-    const into = (/** @type {number} */ from, /** @type {number} */ middle, /** @type {number} */ half, /** @type {number} */ size, /** @type {number} */ k) =>
-      from + Math.min(0, size - MARGIN - (from + (middle + half) * k)) + Math.max(0, MARGIN - (from + (middle - half) * k));
-    setView(({ x, y, k }) => ({ k, x: into(x, node.x, NODE.width / 2, box.width, k), y: into(y, node.y, NODE.height / 2, box.height, k) }));
+    const isIn = (/** @type {number} */ place, /** @type {number} */ half, /** @type {number} */ size) => place > half && place < size - half;
+    setView((old) => (isIn(old.x + node.x * old.k, NODE.width / 2 * old.k, box.width) && isIn(old.y + node.y * old.k, NODE.height / 2 * old.k, box.height)
+      ? old : { ...old, x: box.width / 2 - node.x * old.k, y: box.height / 2 - node.y * old.k }));
   }
   useLayoutEffect(() => { if (!isMoved.current) fit(READABLE); }, [layout]);
   useLayoutEffect(() => {

@@ -13,24 +13,6 @@ const MANY_EDGES = 80;
  *   `nodes`: their middles, from top to bottom.
  */
 
-/** One edge to each node that can be reached. @param {{ source: string, target: string }[]} edges @returns {Set<any>} */
-function tree(edges) {
-  const reached = new Set(), chosen = new Set();
-  for (const { source } of edges) {
-    const waiting = reached.has(source) ? [] : [source];
-    for (const from of waiting) {
-      reached.add(from);
-      for (const edge of edges) {
-        if (edge.source !== from || reached.has(edge.target)) continue;
-        reached.add(edge.target);
-        chosen.add(edge);
-        waiting.push(edge.target);
-      }
-    }
-  }
-  return chosen;
-}
-
 /** @param {Point} from @param {Point} to */
 const straight = (from, to) => {
   const down = from.y < to.y ? 1 : -1, half = NODE.height / 2, middle = { x: (from.x + to.x) / 2 + 12 * down, y: (from.y + to.y) / 2 };
@@ -41,14 +23,14 @@ const straight = (from, to) => {
 export function layoutOf(graph) {
   const ids = Object.keys(graph.nodes).sort((a, b) => Number(graph.nodes[b].type === 'start') - Number(graph.nodes[a].type === 'start'));
   const edges = links(graph).sort((a, b) => ids.indexOf(a.source) - ids.indexOf(b.source));
-  const shaping = edges.length > MANY_EDGES ? tree(edges) : new Set(edges);
+  const seen = new Set(), shaping = new Set(edges.filter(({ target }) => edges.length <= MANY_EDGES || (!seen.has(target) && seen.add(target))));
   // Numbers instead of ids, as any text may be an id.
   const key = new Map(ids.map((id, at) => [id, String(at)])), of = (/** @type {string} */ id) => /** @type {string} */ (key.get(id));
   const drawing = new Drawing({ multigraph: true });
   drawing.setGraph({ nodesep: 28, ranksep: 34, edgesep: 18, marginx: 12, marginy: 12, ranker: 'tight-tree' });
   for (const id of ids) drawing.setNode(of(id), { ...NODE });
   for (const edge of [...shaping].reverse()) drawing.setEdge(of(edge.source), of(edge.target), { ...LABEL, labelpos: 'c' }, edge.id);
-  layout(drawing);
+  if (ids.length) layout(drawing);
   const nodes = new Map(ids.map((id) => /** @type {[string, Point]} */ ([id, drawing.node(of(id))])).sort(([, a], [, b]) => a.y - b.y || a.x - b.x));
   const { width = 0, height = 0 } = drawing.graph();
   return { nodes, width, height, edges: new Map(edges.map((edge) => {

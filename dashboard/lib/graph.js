@@ -11,7 +11,7 @@ const LAST = ['end', 'phone_number'];
 const STEPS_KEPT = 200;
 
 /** Objects whose names are those of people, and stay as they are. */
-const NAMED = ['nodes', 'edges', 'extract', 'dynamicVariables', 'languagePresets', 'valueSchema'];
+const NAMED = ['nodes', 'edges', 'extract', 'dynamicVariables', 'dynamicVariablePlaceholders', 'languagePresets', 'valueSchema'];
 const camel = (/** @type {string} */ name) => name.replace(/(?<=[a-z0-9])_([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 
 /** @param {any} value @param {boolean} [isNamed] @returns {any} */
@@ -137,9 +137,6 @@ export function withField(item, name, value) {
 }
 
 /** @typedef {{ past: Graph[], present: Graph, future: Graph[], step?: string }} History */
-
-/** @param {Graph} present @returns {History} */
-export const historyOf = (present) => ({ past: [], present, future: [] });
 
 /** Changes of the same `step`, one after another, are undone together. @param {History} history @param {Graph} graph @param {string} [step] */
 export function changed(history, graph, step) {

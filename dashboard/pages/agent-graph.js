@@ -1,7 +1,7 @@
 // The conversation graph of an agent: drawn, changed and saved.
 import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
 import { ApiError, get, patch } from '../lib/api.js';
-import { changed, findingAt, findingsOf, historyOf, itemOf, moved, NODE_TYPES, readGraph, redone, undone, without, withEdge,
+import { changed, findingAt, itemOf, moved, NODE_TYPES, readGraph, redone, undone, without, withEdge,
   withItem, withNode } from '../lib/graph.js';
 import { layoutOf } from '../lib/graph-layout.js';
 import { nodeName, typeName } from '../lib/graph-text.js';
@@ -13,12 +13,13 @@ import { GraphView } from '../components/graph-view.js';
 import { Icon } from '../components/icons.js';
 import { Menu } from '../components/menu.js';
 import { errorText } from '../components/states.js';
-import { examples } from './graph-examples.js';
+import { Examples } from './graph-examples.js';
 import { GraphJson } from './graph-json.js';
 import { GraphList, ItemForm, keyOf, unreadable, Ways } from './graph-panel.js';
 
 /** @typedef {import('../lib/graph.js').Graph} Graph */
 /** @typedef {import('../lib/graph.js').Item} Item */
+/** @typedef {import('../lib/graph.js').History} History */
 
 const START = /** @type {Item} */ ({ kind: 'nodes', id: 'start' });
 
@@ -34,11 +35,10 @@ function placed(graph) {
  */
 function useGraph(workflow) {
   const saved = useMemo(() => readGraph(workflow), [workflow]);
-  const [{ base, history }, setState] = useState(() => ({ base: saved, history: historyOf(saved) }));
+  const [{ base, history }, setState] = useState(() => ({ base: saved, history: /** @type {History} */ ({ past: [], present: saved, future: [] }) }));
   useEffect(() => setState((old) => (same(old.base, saved) ? old : { base: saved,
     history: { ...old.history, present: readGraph(applyPatch(saved, mergePatch(old.base, old.history.present))) } })), [saved]);
-  const act = (/** @type {(history: import('../lib/graph.js').History) => import('../lib/graph.js').History} */ step) =>
-    setState((old) => ({ ...old, history: step(old.history) }));
+  const act = (/** @type {(history: History) => History} */ step) => setState((old) => ({ ...old, history: step(old.history) }));
   return { graph: history.present, isDirty: !same(history.present, base), history,
     change: (/** @type {Graph} */ graph, /** @type {string} */ step = '') => act((old) => changed(old, graph, step)),
     undo: () => act(undone), redo: () => act(redone), discard: () => act((old) => changed(old, saved)) };
@@ -48,13 +48,13 @@ function useGraph(workflow) {
  * @param {object} props
  * @param {any} props.agent
  * @param {string} [props.etag]
- * @param {string} [props.warning] Of the last answer.
+ * @param {import('../lib/graph.js').Finding[]} props.findings Of the service, about the graph that is saved.
  * @param {import('./agent-fields.js').Choices} props.choices
  * @param {{ current: Graph | null }} props.edits Set to the graph while it is not saved.
  * @param {string} [props.present] The node where the talk with the agent is.
  * @param {(answer: import('../lib/api.js').Answer) => void} props.onSaved
  */
-export function AgentGraph({ agent, etag, warning, choices, edits, present, onSaved }) {
+export function AgentGraph({ agent, etag, findings: reported, choices, edits, present, onSaved }) {
   const { graph, isDirty, history, change, undo, redo, discard } = useGraph(agent.workflow);
   const [chosen, setChosen] = useState(/** @type {Item | null} */ (null));
   const [refused, setRefused] = useState(/** @type {{ findings: import('../lib/graph.js').Finding[], rest: string }} */ ({ findings: [], rest: '' }));
@@ -63,8 +63,8 @@ export function AgentGraph({ agent, etag, warning, choices, edits, present, onSa
   const [aim, setAim] = useState(/** @type {string[]} */ ([]));
   const drafts = useRef(/** @type {import('./graph-panel.js').Drafts} */ ({})), panel = useRef(/** @type {HTMLElement | null} */ (null));
   const item = itemOf(graph, chosen) ? chosen : null, isEmpty = Object.keys(graph.nodes).length === 0;
-  const findings = [...refused.findings, ...findingsOf(graph, warning).findings];
-  const wrong = new Set(findings.filter((each) => each.item).map((each) => keyOf(each.item)));
+  const findings = [...refused.findings, ...reported].filter((each) => !each.item || itemOf(graph, each.item));
+  const wrong = new Set(findings.map((each) => keyOf(each.item)));
   useUnsaved(isDirty && !busy, t('form.leave'));
   useEffect(() => { edits.current = isDirty ? graph : null; });
   // The first of these elements in the panel that is there.
@@ -119,8 +119,6 @@ export function AgentGraph({ agent, etag, warning, choices, edits, present, onSa
   };
   const title = !item ? t('graph.all') : item.kind === 'nodes' ? nodeName(graph, item.id)
     : `${nodeName(graph, graph.edges[item.id].source)} → ${nodeName(graph, graph.edges[item.id].target)}`;
-  const starters = examples().map(({ name, help, graph: example }) => html`<li class="card" key=${name}><h3>${name}</h3><p class="muted">${help}</p>
-    <div class="actions"><button onClick=${() => replace({ ...graph, ...example })}>${t('graph.use', { name })}</button></div></li>`);
   const json = html`<button onClick=${() => setShowsJson(true)}>${t('graph.json')}</button>`;
   const dialog = showsJson && html`<${GraphJson} graph=${graph} name=${agent.name} onClose=${() => setShowsJson(false)}
     onUse=${(/** @type {Graph} */ next) => { setShowsJson(false); replace(next); }} />`;
@@ -128,7 +126,7 @@ export function AgentGraph({ agent, etag, warning, choices, edits, present, onSa
     return html`<div class="stack"><p class="muted">${t('graph.help')}</p>
       <div class="actions">
         <button class="primary" onClick=${() => take([withItem(graph, START, { type: 'start' }), START])}>${t('graph.begin')}</button>${json}</div>
-      <h2>${t('graph.examples')}</h2><ul class="grid two">${starters}</ul>${dialog}</div>`;
+      <${Examples} onUse=${(/** @type {Graph} */ example) => replace({ ...graph, ...example })} />${dialog}</div>`;
   }
   return html`<div class="grid new-campaign graph" onKeyDown=${onKeyDown}>
     <div class="stack">

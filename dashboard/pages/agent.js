@@ -39,10 +39,8 @@ export default function Agent({ params: { id } }) {
   if (!agent) return html`<div class="head"><h1>${t('agent.title')}</h1></div><${Loading} />`;
   const said = warning ?? first.warning, { rest, findings } = findingsOf(readGraph(agent.workflow), said);
   const warnings = [rest, !isGraph && findings.length > 0 && t('graph.warning', { n: findings.length })].filter(Boolean).join('\n');
-  function tried() {
-    const next = applyPatch(agent, agentPatch(edits.current, agent));
-    return { isSaved: Object.keys(edits.current).length === 0 && !graph.current, agent: graph.current ? { ...next, workflow: graph.current } : next };
-  }
+  const tried = () => ({ isSaved: Object.keys(edits.current).length === 0 && !graph.current,
+    agent: { ...applyPatch(agent, agentPatch(edits.current, agent)), ...(graph.current && { workflow: graph.current }) } });
   const onSaved = (/** @type {import('../lib/api.js').Answer} */ answer) => { setNewer(answer); setWarning(answer.warning ?? ''); };
   return html`
     <div class="head"><h1>${agent.name}</h1><${Actions} agent=${agent} onProblem=${setProblem} onTalk=${() => setTalking(true)} /></div>
@@ -55,8 +53,8 @@ export default function Agent({ params: { id } }) {
       tabs=${[{ key: 'settings', label: t('graph.settingsTab') }, { key: 'graph', label: t('graph.tab') }]}
       onChange=${(/** @type {string} */ tab) => setQuery({ tab: tab === 'graph' ? tab : undefined })}>
       <div hidden=${isGraph}><${AgentForm} edits=${edits} agent=${agent} etag=${present.etag} choices=${choices} onSaved=${onSaved} /></div>
-      ${wasGraph.current && html`<div hidden=${!isGraph}><${AgentGraph} agent=${agent} etag=${present.etag} warning=${said} choices=${choices} edits=${graph}
-        present=${node} onSaved=${onSaved} /></div>`}<//></div>`;
+      ${wasGraph.current && html`<div hidden=${!isGraph}><${AgentGraph} agent=${agent} etag=${present.etag} findings=${findings} choices=${choices}
+        edits=${graph} present=${node} onSaved=${onSaved} /></div>`}<//></div>`;
 }
 
 const numberText = (/** @type {any} */ { number, label }) => (label ? `${number} (${label})` : number);

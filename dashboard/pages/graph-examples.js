@@ -1,4 +1,5 @@
 // Graphs to start from. Their words are in the texts, in the language of the reader.
+import { html } from '../lib/ui.js';
 import { parse } from '../lib/formula.js';
 import { readGraph, withItem } from '../lib/graph.js';
 import { t } from '../lib/i18n.js';
@@ -43,7 +44,7 @@ const KINDS = {
 };
 
 /** @returns {{ name: string, help: string, graph: import('../lib/graph.js').Graph }[]} */
-export const examples = () => Object.entries(KINDS).map(([kind, { nodes, edges }]) => {
+const examples = () => Object.entries(KINDS).map(([kind, { nodes, edges }]) => {
   const word = (/** @type {string} */ key) => t(`graphExamples.${kind}.${key}`, { fallback: '' });
   let graph = readGraph({ nodes: Object.fromEntries(Object.entries(nodes).map(([id, node]) => {
     const label = word(`${id}.0`), text = word(`${id}.1`);
@@ -59,3 +60,8 @@ export const examples = () => Object.entries(KINDS).map(([kind, { nodes, edges }
   }
   return { name: word('name'), help: word('help'), graph };
 });
+
+/** @param {{ onUse: (graph: import('../lib/graph.js').Graph) => void }} props */
+export const Examples = ({ onUse }) => html`<h2>${t('graph.examples')}</h2>
+  <ul class="grid two">${examples().map(({ name, help, graph }) => html`<li class="card" key=${name}><h3>${name}</h3><p class="muted">${help}</p>
+    <div class="actions"><button onClick=${() => onUse(graph)}>${t('graph.use', { name })}</button></div></li>`)}</ul>`;

@@ -77,9 +77,7 @@ function ofType(node, choices, graph) {
       return [select(`${to}type`, ['phone', 'phone_dynamic_variable', 'sip_uri', 'sip_uri_dynamic_variable'], { required: true }),
         field(`${to}phoneNumber`, { when: is(`${to}type`, 'phone'), placeholder: '+15550100010' }),
         field(`${to}sipUri`, { when: is(`${to}type`, 'sip'), placeholder: 'sip:desk@example.com' }),
-        select('transferType', ['blind', 'conference', 'sip_refer'], { default: 'blind' }),
-        field('postDialDigits', { toForm: (value) => value?.value ?? value, fromForm: (value) => value && { type: 'static', value } }),
-        field('uui.data', { when: is(`${to}type`, 'sip') })];
+        select('transferType', ['blind', 'conference', 'sip_refer'], { default: 'blind' })];
     }
     default: return [];
   }

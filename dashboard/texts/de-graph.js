@@ -44,8 +44,7 @@ export default {
       agentId: ['Agent', ''], nodeId: ['Knoten, in dem es weitergeht', ''], transferMessage: ['Sagt vorher', ''], delayMs: ['Wartet (ms)', ''],
       enableTransferredAgentFirstMessage: ['Der andere Agent begrüßt', ''],
       transferDestination: { type: ['An', ''], phoneNumber: ['Telefonnummer oder Name der Variable', ''], sipUri: ['SIP-Adresse oder Name der Variable', ''] },
-      transferType: ['Wie', 'Soweit der Anbieter es kann.'], postDialDigits: ['Tasten nach dem Abheben', ''],
-      uui: { data: ['User-to-User-Information', ''] },
+      transferType: ['Wie', 'Soweit der Anbieter es kann.'],
       global: {
         condition: ['Von überall erreicht, wenn', 'Etwa: verlangt einen Menschen. Leer lassen, wenn nur Kanten zu diesem Knoten führen.'],
         cooldownTurns: ['Nicht wieder für (Redebeiträge)', ''], goBack: ['Geht danach zurück', ''],

@@ -4,9 +4,9 @@ export default {
     tab: 'Conversation graph', settingsTab: 'Set-up', tabs: 'Parts of the agent', all: 'The whole graph', tools: 'Changes of the graph',
     help: 'A graph leads a call step by step: the agent talks in a node, and moves on along an edge once its condition holds. Without one, the agent '
       + 'follows its instructions alone.',
-    begin: 'Begin with a start', examples: 'Or begin with an example', use: 'Use {name}', add: 'Add a node', undo: 'Undo', redo: 'Redo', settings: 'The whole graph',
-    json: 'As JSON', jsonField: 'The graph', jsonHelp: 'Keep it, or replace it by another graph. The API of ElevenLabs writes graphs in the same form; '
-      + 'its snake_case is read too, and so is an agent that has a graph.',
+    begin: 'Begin with a start', examples: 'Or begin with an example', use: 'Use {name}', add: 'Add a node',
+    undo: 'Undo', redo: 'Redo', settings: 'The whole graph', json: 'As JSON', jsonField: 'The graph',
+    jsonHelp: 'Keep it, or replace it. ElevenLabs’ API writes graphs in the same form; its snake_case is read too, and so is an agent with a graph.',
     useJson: 'Use this graph', noGraph: 'This is not a JSON object.', download: 'Download',
     keys: 'Drag from the dot below a node to another node to connect them. By keyboard: arrows choose a node, Enter opens its form, Delete removes, '
       + '+, − and 0 enlarge.',
@@ -42,7 +42,7 @@ export default {
       agentId: ['Agent', ''], nodeId: ['Node where it goes on', ''], transferMessage: ['Says before', ''], delayMs: ['Waits (ms)', ''],
       enableTransferredAgentFirstMessage: ['The other agent greets', ''],
       transferDestination: { type: ['To', ''], phoneNumber: ['Phone number, or name of the variable', ''], sipUri: ['SIP address, or its variable', ''] },
-      transferType: ['How', 'Where the carrier can.'], postDialDigits: ['Keys pressed after the answer', ''], uui: { data: ['User-to-user information', ''] },
+      transferType: ['How', 'Where the carrier can.'],
       global: {
         condition: ['Reached from everywhere if', 'Such as: asks for a person. Leave it empty for a node that only edges reach.'],
         cooldownTurns: ['Not again for (turns)', ''], goBack: ['Goes back afterwards', ''],

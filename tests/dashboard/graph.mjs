@@ -203,11 +203,11 @@ export const graph = {
     assert.deepEqual([nodes.phone_number_1.label, nodes.phone_number_2.label], ["Store", "Help"]);
     // What is typed in the other tab is still there.
     await page.getByRole("tab", { name: "Set-up" }).click();
-    await page.getByLabel("Tags").fill("mine");
+    await page.locator("[name=tags]").fill("mine");
     await page.getByRole("tab", { name: "Conversation graph" }).click();
     await drawn(page, "Store").waitFor();
     await page.getByRole("tab", { name: "Set-up" }).click();
-    assert.equal(await page.getByLabel("Tags").inputValue(), "mine");
+    assert.equal(await page.locator("[name=tags]").inputValue(), "mine");
     await close(page);
   },
 
