@@ -1,4 +1,4 @@
-// Where the nodes and edges of a graph are drawn: in layers, from its start downwards.
+// Layout of a graph: its nodes in layers, from the start downwards, and its edges between them.
 import { Graph as Drawing, layout } from '../vendor/dagre.js';
 import { links } from './graph.js';
 

@@ -3,7 +3,7 @@ import { formulaOf } from './formula.js';
 import { itemOf } from './graph.js';
 import { t } from './i18n.js';
 
-/** Whatever was given, as text. @param {any} value @returns {string} */
+/** Any value as text. @param {any} value @returns {string} */
 export const textOf = (value) => (typeof value === 'string' ? value : JSON.stringify(value) ?? '');
 /** @param {string} text @param {number} length */
 export const cut = (text, length) => (text.length > length ? `${text.slice(0, length - 1).trimEnd()}…` : text);
