@@ -25,5 +25,5 @@ function Path({ call, isLive, onHear, path }) {
     ${Object.keys(graph.nodes).length > 0 && html`<${GraphView} graph=${graph} label=${t('graph.pathDrawing')} steps=${steps}
       present=${isLive ? path.at(-1)?.node : undefined} />`}
     <ol class="call-path">${path.map(({ node, atMs }, at) => html`<li key=${at}><${At} text=${duration(Math.floor(atMs / 1000))} ms=${atMs} onHear=${onHear} />
-      ${nodeName(graph, node)}</li>`)}</ol></section>`;
+      ${` ${nodeName(graph, node)}`}</li>`)}</ol></section>`;
 }
