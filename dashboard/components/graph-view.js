@@ -82,7 +82,8 @@ export function GraphView({ graph, label, selected = null, onSelect, onOpen, onR
     <svg ref=${svg} ...${listeners} aria-label=${label} style=${{ height: `${Math.min(560, Math.max(240, layout.height + 48))}px` }}
       onPointerDown=${onPointerDown} onPointerMove=${onPointerMove} onPointerUp=${onPointerUp}
       onPointerCancel=${() => setLine(null)} onClick=${(/** @type {any} */ event) => event.target === svg.current && !wasDrag.current && onSelect?.(null)}>
-      <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0 8 4 0 8z" /></marker>
+      <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto-start-reverse">
+        <path d="M0 0 8 4 0 8z" /></marker>
       <g transform=${`translate(${view.x} ${view.y}) scale(${view.k})`}>
         ${links(graph).map(({ id, edge }) => {
           const place = layout.edges.get(id), text = place && edgeText(edge);

@@ -1,8 +1,7 @@
 // The conversation graph of an agent: drawn, changed and saved.
 import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
 import { ApiError, get, patch } from '../lib/api.js';
-import { changed, findingAt, itemOf, moved, NODE_TYPES, readGraph, redone, undone, without, withEdge,
-  withItem, withNode } from '../lib/graph.js';
+import { changed, findingAt, itemOf, moved, NODE_TYPES, readGraph, redone, undone, without, withEdge, withItem, withNode } from '../lib/graph.js';
 import { layoutOf } from '../lib/graph-layout.js';
 import { nodeName, typeName } from '../lib/graph-text.js';
 import { t } from '../lib/i18n.js';

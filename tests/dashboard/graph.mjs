@@ -41,7 +41,7 @@ function reception() {
 
 export const graph = {
   async "build a reception with three departments by mouse"(browser) {
-    const { agentId } = await make("Reception by mouse");
+    const { agentId } = await make("Reception, clicked");
     const page = await signedIn(browser, `/agents/${agentId}`), form = panel(page);
     await page.getByRole("tab", { name: "Conversation graph" }).click();
     await checkAccess(page, "an agent without a graph");
@@ -93,9 +93,9 @@ export const graph = {
   },
 
   async "build a reception with three departments by keyboard alone"(browser) {
-    const { agentId } = await make("Reception by keyboard");
+    const { agentId } = await make("Reception, typed");
     const page = await signedIn(browser, `/agents/${agentId}`);
-    await heading(page).filter({ hasText: "Reception by keyboard" }).waitFor();
+    await heading(page).filter({ hasText: "Reception, typed" }).waitFor();
     await byKeys(page, "Set-up", { key: "ArrowRight" });
     await byKeys(page, "Begin with a start", { key: "Enter" });
     const add = async (type) => {
