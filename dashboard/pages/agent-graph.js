@@ -1,5 +1,5 @@
 // The conversation graph of an agent: drawn, changed and saved.
-import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/ui.js';
 import { ApiError, get, patch } from '../lib/api.js';
 import { changed, findingAt, itemOf, moved, NODE_TYPES, readGraph, redone, undone, without, withEdge, withItem, withNode } from '../lib/graph.js';
 import { layoutOf } from '../lib/graph-layout.js';
@@ -66,8 +66,8 @@ export function AgentGraph({ agent, etag, findings: reported, choices, edits, pr
   const wrong = new Set(findings.map((each) => keyOf(each.item)));
   useUnsaved(isDirty && !busy, t('form.leave'));
   useEffect(() => { edits.current = isDirty ? graph : null; });
-  // The first of these elements in the panel that is there.
-  useEffect(() => aim.map((each) => /** @type {HTMLElement | null | undefined} */ (panel.current?.querySelector(each))).find(Boolean)?.focus(), [aim]);
+  // The first of these elements in the panel that is there; at once, so that nothing is typed elsewhere.
+  useLayoutEffect(() => aim.map((each) => /** @type {HTMLElement | null | undefined} */ (panel.current?.querySelector(each))).find(Boolean)?.focus(), [aim]);
 
   function open(/** @type {Item | null} */ next) { setChosen(next); setAim(['h2']); }
   function take(/** @type {[Graph, Item]} */ [next, added]) {
