@@ -18,6 +18,9 @@ export function nodeName(graph, id) {
   return textOf(node.label || (node.type === 'start' ? typeName('start') : `${typeName(node.type)} (${id})`));
 }
 
+/** An edge without any condition is taken always. */
+const PLAIN = { type: 'unconditional' };
+
 /** A condition of an edge. @param {any} condition @returns {string} */
 export function conditionText(condition) {
   if (condition?.label) return textOf(condition.label);
@@ -29,11 +32,12 @@ export function conditionText(condition) {
 }
 
 /** An edge on its drawing; nothing where it is just taken. @param {any} edge */
-export const edgeText = ({ forwardCondition: there, backwardCondition: back }) =>
+export const edgeText = ({ backwardCondition: back, forwardCondition: there = back ? undefined : PLAIN }) =>
   [there?.type === 'unconditional' && !there.label ? '' : conditionText(there), back && `↩ ${conditionText(back)}`].filter(Boolean).join(' · ');
 
 /** An edge as seen from a node. @param {import('./graph.js').Graph} graph @param {string} id @param {string} from */
 export function wayText(graph, id, from) {
   const { source, target, forwardCondition, backwardCondition } = graph.edges[id], isBack = source !== from;
-  return `${conditionText(isBack ? backwardCondition : forwardCondition)} → ${nodeName(graph, isBack ? source : target)}`;
+  const condition = isBack ? backwardCondition : forwardCondition ?? (backwardCondition ? undefined : PLAIN);
+  return `${conditionText(condition)} → ${nodeName(graph, isBack ? source : target)}`;
 }

@@ -66,7 +66,8 @@ function ofType(node, choices, graph) {
       field('conversationConfig.tts.voiceId', { suggestions: choices.voices }),
       field('conversationConfig.agent.prompt.llm', { suggestions: choices.models })];
     case 'say': return [select('message.type', ['literal', 'prompt'], { required: true }),
-      { ...text('message.text', 4), when: is('message.type', 'literal') }, { ...text('message.prompt', 4), when: is('message.type', 'prompt') }];
+      { ...text('message.text', 4), when: is('message.type', 'literal') }, { ...text('message.prompt', 4), when: is('message.type', 'prompt') },
+      flag('waitForUserResponse')];
     case 'tool': return [{ ...ids('tools', choices.tools, node, 'toolId'), fromForm: (value) => value.map((/** @type {string} */ toolId) => ({ toolId })) }];
     case 'standalone_agent': return [
       field('agentId', { render: (props) => html`<${Picker} ...${props} from=${AGENTS} first=${[{ value: '', label: t('graph.thisAgent') }]} />` }),
