@@ -167,14 +167,14 @@ export function findingAt(graph, path, message) {
 }
 
 /**
- * Takes a warning of the service apart: what it says of the graph, with its places, and the rest.
+ * Takes a warning of the service apart: the findings about the graph, such as "`workflow.nodes.a` names no tool", and the rest.
  * @param {Graph} graph @param {string} [warning] @returns {{ findings: Finding[], rest: string }}
  */
 export function findingsOf(graph, warning = '') {
-  const parts = warning.split(/(?:^|; )(?=workflow\b)/).filter(Boolean);
-  const rest = parts.filter((part) => !part.startsWith('workflow')).join('; ');
-  return { rest, findings: parts.filter((part) => part.startsWith('workflow')).map((part) => {
-    const end = part.search(/:? /), path = end < 0 ? part : part.slice(0, end);
-    return findingAt(graph, path, end < 0 ? part : part.slice(end).replace(/^:? /, ''));
-  }) };
+  const parts = warning.split(/(?:^|; )(?=`workflow\b)/).filter(Boolean), isFinding = (/** @type {string} */ part) => part.startsWith('`workflow');
+  const findings = parts.filter(isFinding).map((part) => {
+    const [, path, message] = /^`(.*?)` ?(.*?)(?:; \d+ more)?$/s.exec(part) ?? ['', part, ''];
+    return findingAt(graph, path, message);
+  });
+  return { findings, rest: parts.filter((part) => !isFinding(part)).join('; ') };
 }

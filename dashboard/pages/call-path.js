@@ -18,7 +18,8 @@ export function CallPath(props) {
 
 /** @param {Props & { path: { node: string, atMs: number }[] }} props */
 function Path({ call, isLive, onHear, path }) {
-  const { data: agent } = useResource(`/agents/${call.agentId}${call.agentVersion ? `/versions/${call.agentVersion}` : ''}`);
+  const { agentId, agentVersion } = call, version = agentVersion ? `/versions/${agentVersion}` : '';
+  const { data: agent } = useResource(agentId ? `/agents/${agentId}${version}` : null);
   const graph = readGraph(agent), steps = new Map();
   for (const [at, { node }] of path.entries()) steps.set(node, [steps.get(node), at + 1].filter(Boolean).join(', '));
   return html`<section class="card" aria-labelledby="call-path"><h2 id="call-path">${t('graph.path')}</h2>

@@ -180,6 +180,19 @@ export const graph = {
     assert.equal(nodes.hello.message.text, HOSTILE);
     assert.deepEqual(edges.to_say.forwardCondition.expression.children.map(({ type }) => type), ["gt_operator", "eq_operator"]);
     assert.equal(await page.locator("main img").count(), 0);
+
+    // The service's findings about a graph that it keeps.
+    const warning = "a limit; `workflow.nodes.hello.message` is empty; `workflow.edges.to_say.forwardCondition` reads \"party_size\", which nothing sets; 2 more";
+    await page.route(`**/public/v1/agents/${agentId}`, async (route) => route.fulfill({ json: { ...await (await route.fetch()).json(), warning } }));
+    await page.goto(`${service}/agents/${agentId}`);
+    await page.getByText("a limit").filter({ hasText: "2 parts of the conversation graph need a look." }).waitFor();
+    await page.getByRole("tab", { name: "Conversation graph" }).click();
+    await waitFor(page, "2 parts of the graph need a look.");
+    await list(page).getByRole("button", { name: /party_size > 12 .*needs a look/ }).click();
+    await form.getByText('reads "party_size", which nothing sets').waitFor();
+    await drawn(page, HOSTILE).first().click();
+    await form.getByText("is empty").waitFor();
+    await checkAccess(page, "a graph with findings");
     await close(page);
   },
 
