@@ -93,7 +93,7 @@ export function GraphView({ graph, label, selected = null, onSelect, onOpen, onR
             ${text && html`<text x=${place.label.x} y=${place.label.y + 4}>${cut(text, 24)}<title>${text}</title></text>`}</g>`;
         })}
         ${[...layout.nodes].map(([id, { x, y }]) => html`<${Node} key=${`node ${id}`} id=${id} x=${x} y=${y} node=${graph.nodes[id]} name=${nodeName(graph, id)}
-          state=${`${stateOf('nodes', id)}${id === present ? ' present' : ''}`} step=${steps?.get(id)} isOpen=${!!onConnect}
+          state=${`${stateOf('nodes', id)}${id === present ? ' present' : ''}${steps?.has(id) ? ' visited' : ''}`} step=${steps?.get(id)} isOpen=${!!onConnect}
           onClick=${() => onSelect?.({ kind: 'nodes', id })} />`)}
         ${line && from && html`<path class="line drawn" d=${`M${from.x},${from.y + NODE.height / 2}L${line.x},${line.y}`} marker-end="url(#arrow)" />`}
       </g>
