@@ -10,6 +10,7 @@ const MOST_WORDS = 400;
  * @property {string} [state] What the call does, as in docs/live.md.
  * @property {Record<string, { said: string, now: string }>} words The present words of each speaker, until their turn is over.
  * @property {string | null} [by] Who has the call instead of the agent; undefined until it changes.
+ * @property {string} [node] Where the call is in the graph of its agent.
  * @property {any} [refusal] Why there is nothing to follow.
  */
 
@@ -17,6 +18,7 @@ const MOST_WORDS = 400;
 function next(feed, type, data) {
   if (type === 'state') return { ...feed, state: data.state };
   if (type === 'operator') return { ...feed, by: data.by };
+  if (type === 'node') return { ...feed, node: data.node };
   if (type === 'turn') return { ...feed, words: Object.fromEntries(Object.entries(feed.words).filter(([speaker]) => speaker !== data.speaker)) };
   if (type !== 'words') return feed;
   const { said = '' } = feed.words[data.speaker] ?? {}, all = `${said} ${data.text}`.trim().slice(-MOST_WORDS);

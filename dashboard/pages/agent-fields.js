@@ -1,4 +1,4 @@
-// All fields of an agent, in groups: path, control, default.
+// All fields of an agent but its graph, in groups: path, control, default.
 import { language, t } from '../lib/i18n.js';
 import { AGENTS } from '../components/picker.js';
 import { choice, field, flag, json, lines, map, number, options, rows, some, text } from './agent-controls.js';
@@ -125,8 +125,7 @@ function groups(choices = {}) {
     { key: 'numbers', fields: numbers() },
     { key: 'speech', fields: speech() },
     { key: 'overrides', fields: OVERRIDES.map((name) => flag(`platformSettings.overrides.${name}`)) },
-    { key: 'web', fields: [json('platformSettings.widget', { variant: 'full' }), json('workflow.nodes'), json('workflow.edges'),
-      flag('workflow.preventSubagentLoops')] },
+    { key: 'web', fields: [json('platformSettings.widget', { variant: 'full' })] },
   ];
 }
 
@@ -147,7 +146,7 @@ export const agentGroups = (choices, saved) => groups(choices).map((group) => {
 const isSet = (value, preset) => (Array.isArray(value) ? value.length > 0 : ![undefined, '', false, preset].includes(value));
 
 /** What is chosen and not there any more is offered too. @param {AgentField} field @param {string[]} [chosen] @returns {AgentField} */
-function offered(field, chosen = []) {
+export function offered(field, chosen = []) {
   const given = field.options ?? [], gone = chosen.filter((id) => !given.some(({ value }) => value === id));
   return { ...field, help: given.length ? field.help : t('agent.noneYet'), options: [...given, ...gone.map((value) => ({ value, label: value }))] };
 }

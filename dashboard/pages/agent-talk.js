@@ -17,8 +17,11 @@ function placeholders(tried) {
   try { return placeholdersOf(tried().agent); } catch { return []; }
 }
 
-/** @param {{ tried: () => { agent: any, isSaved: boolean }, onClose: () => void }} props `tried`: the agent as it is at this moment. */
-export function Talk({ tried, onClose }) {
+/**
+ * @param {{ tried: () => { agent: any, isSaved: boolean }, onNode: (node: string | undefined) => void, onClose: () => void }} props
+ *   `tried`: the agent as it is at this moment. `onNode`: told where the call is in the agent's graph.
+ */
+export function Talk({ tried, onNode, onClose }) {
   const sound = useLine(), { line } = sound;
   // The call that is held in text.
   const [typed, setTyped] = useState('');
@@ -82,7 +85,7 @@ export function Talk({ tried, onClose }) {
     ${isOn ? html`${line && html`<${Sound} line=${line} />`}${typed && html`<${Typing} id=${typed} onOver=${stop} />`}
       <div class="actions"><button class="danger" ref=${hangUp} onClick=${stop}>${t('talk.hangUp')}</button></div>`
     : html`<${Form} fields=${fields} values=${values} submit=${t(call ? 'talk.again' : 'talk.begin')} onSubmit=${begin} />`}
-    ${call && html`<${Talked} key=${call.data.conversationId} id=${call.data.conversationId} isOn=${isOn} />`}
+    ${call && html`<${Talked} key=${call.data.conversationId} id=${call.data.conversationId} isOn=${isOn} onNode=${onNode} />`}
   </section>`;
 }
 
@@ -118,18 +121,20 @@ function Typing({ id, onOver }) {
     <div class="actions"><button class="primary" aria-disabled=${isWaiting}>${t('talk.send')}</button></div></form>`;
 }
 
-/** What was said, with latencies, tools and passages. @param {{ id: string, isOn: boolean }} props */
-function Talked({ id, isOn }) {
+/** What was said, with latencies, tools and passages. @param {{ id: string, isOn: boolean, onNode: (node: string | undefined) => void }} props */
+function Talked({ id, isOn, onNode }) {
   const { turns, events, readOn, refresh } = useCallRecord(id);
   // No event of the account tells of a test call.
   useEffect(() => { const timer = setTimeout(isOn ? readOn : refresh, RECORDED_AFTER_MS); return () => clearTimeout(timer); }, [isOn]);
-  return html`${isOn && html`<${Following} id=${id} onTurn=${() => setTimeout(readOn, TURN_RECORDED_AFTER_MS)} />`}
+  return html`${isOn && html`<${Following} id=${id} onTurn=${() => setTimeout(readOn, TURN_RECORDED_AFTER_MS)} onNode=${onNode} />`}
     ${turns && html`<${Transcript} turns=${turns} events=${events} heard=${null} found=${null} isLive=${isOn} onHear=${null} />`}
     <p><a href=${`/calls/${id}`}>${t('talk.seeCall')}</a></p>`;
 }
 
-/** @param {{ id: string, onTurn: () => void }} props */
-function Following({ id, onTurn }) {
+/** @param {{ id: string, onTurn: () => void, onNode: (node: string | undefined) => void }} props */
+function Following({ id, onTurn, onNode }) {
   const feed = useCallFeed(id, onTurn);
+  useEffect(() => onNode(feed.node), [feed.node]);
+  useEffect(() => () => onNode(undefined), []);
   return html`<div class="row"><${State} state=${feed.state} /></div><${Present} feed=${feed} />`;
 }

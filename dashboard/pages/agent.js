@@ -1,18 +1,21 @@
-// One agent: every field, what changed before it is saved, and what somebody else changed meanwhile.
+// One agent: every field, what changed before it is saved, what somebody else changed meanwhile, and its conversation graph.
 import { html, useEffect, useRef, useState } from '../lib/ui.js';
 import { ApiError, get, patch } from '../lib/api.js';
 import { useResource } from '../lib/data.js';
+import { findingsOf, readGraph } from '../lib/graph.js';
+import { nodeName } from '../lib/graph-text.js';
 import { t } from '../lib/i18n.js';
 import { applyPatch, differences, same } from '../lib/merge.js';
-import { navigate } from '../lib/router.js';
+import { navigate, setQuery, useQuery } from '../lib/router.js';
 import { Changes } from '../components/changes.js';
 import { toast } from '../components/dialog.js';
 import { Form } from '../components/form.js';
 import { Icon } from '../components/icons.js';
 import { Menu } from '../components/menu.js';
-import { Failure, Loading } from '../components/states.js';
+import { Failure, Loading, Tabs } from '../components/states.js';
 import { duplicateAgent, removeAgent } from './agent-actions.js';
 import { useChoices } from './agent-choices.js';
+import { AgentGraph } from './agent-graph.js';
 import { agentGroups } from './agent-fields.js';
 import { agentPatch, changesOf, formValues, rebased } from './agent-values.js';
 import { CallMe } from './call-me.js';
@@ -25,21 +28,33 @@ export default function Agent({ params: { id } }) {
   const [problem, setProblem] = useState('');
   const [warning, setWarning] = useState(/** @type {string | undefined} */ (undefined));
   const [isTalking, setTalking] = useState(false);
-  const edits = useRef(/** @type {Record<string, any>} */ ({}));
+  const [node, setNode] = useState(/** @type {string | undefined} */ (undefined));
+  const edits = useRef(/** @type {Record<string, any>} */ ({})), graph = useRef(/** @type {import('../lib/graph.js').Graph | null} */ (null));
+  const isGraph = useQuery().tab === 'graph', wasGraph = useRef(false);
+  wasGraph.current ||= isGraph;
   const choices = useChoices();
   const present = newer ?? first, agent = present.data;
   useEffect(() => { if (agent) document.title = `${agent.name} · Ringback`; }, [agent?.name]);
   if (first.error) return html`<div class="head"><h1>${t('agent.title')}</h1></div><${Failure} error=${first.error} onRetry=${first.reload} />`;
   if (!agent) return html`<div class="head"><h1>${t('agent.title')}</h1></div><${Loading} />`;
+  const said = warning ?? first.warning, { rest, findings } = findingsOf(readGraph(agent.workflow), said);
+  const warnings = [rest, !isGraph && findings.length > 0 && t('graph.warning', { n: findings.length })].filter(Boolean).join('\n');
+  const tried = () => ({ isSaved: Object.keys(edits.current).length === 0 && !graph.current,
+    agent: { ...applyPatch(agent, agentPatch(edits.current, agent)), ...(graph.current && { workflow: graph.current }) } });
+  const onSaved = (/** @type {import('../lib/api.js').Answer} */ answer) => { setNewer(answer); setWarning(answer.warning ?? ''); };
   return html`
     <div class="head"><h1>${agent.name}</h1><${Actions} agent=${agent} onProblem=${setProblem} onTalk=${() => setTalking(true)} /></div>
     ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
     ${agent.phoneNumbers.length > 0 && html`<p class="muted">${t('agent.numbers')} ${agent.phoneNumbers.map(numberText).join(', ')}</p>`}
-    <div role="status" class=${warning ? '' : 'hidden'}>${warning && html`<p class="alert warn">${warning}</p>`}</div>
-    ${isTalking && html`<${Talk} onClose=${() => setTalking(false)} tried=${() => ({ isSaved: Object.keys(edits.current).length === 0,
-      agent: applyPatch(agent, agentPatch(edits.current, agent)) })} />`}
-    <${AgentForm} edits=${edits} agent=${agent} etag=${present.etag} choices=${choices}
-      onSaved=${(/** @type {import('../lib/api.js').Answer} */ answer) => { setNewer(answer); setWarning(answer.warning); }} />`;
+    <div role="status" class=${warnings ? '' : 'hidden'}>${warnings && html`<p class="alert warn">${warnings}</p>`}</div>
+    ${isTalking && html`<${Talk} onClose=${() => setTalking(false)} tried=${tried} onNode=${setNode} />`}
+    ${node && html`<p role="status">${t('graph.isIn', { name: nodeName(graph.current ?? readGraph(agent.workflow), node) })}</p>`}
+    <div><${Tabs} label=${t('graph.tabs')} current=${isGraph ? 'graph' : 'settings'}
+      tabs=${[{ key: 'settings', label: t('graph.settingsTab') }, { key: 'graph', label: t('graph.tab') }]}
+      onChange=${(/** @type {string} */ tab) => setQuery({ tab: tab === 'graph' ? tab : undefined })}>
+      <div hidden=${isGraph}><${AgentForm} edits=${edits} agent=${agent} etag=${present.etag} choices=${choices} onSaved=${onSaved} /></div>
+      ${wasGraph.current && html`<div hidden=${!isGraph}><${AgentGraph} agent=${agent} etag=${present.etag} findings=${findings} choices=${choices}
+        edits=${graph} present=${node} onSaved=${onSaved} /></div>`}<//></div>`;
 }
 
 const numberText = (/** @type {any} */ { number, label }) => (label ? `${number} (${label})` : number);

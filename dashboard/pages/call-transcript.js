@@ -10,7 +10,7 @@ const BAD = ['transfer_failed', 'agent_transfer_failed', 'reply_broke_off', 'rec
 /** Details that the event's own text says. */
 const SAID = [
   'rule', 'did', 'name', 'run', 'ok', 'ms', 'by', 'why', 'status', 'text', 'interrupt', 'verdict', 'atMs', 'cut', 'afterDialMs', 'carrierMs', 'agentName',
-  'agentId', 'language', 'keys', 'key', 'digits', 'to', 'kind',
+  'agentId', 'language', 'keys', 'key', 'digits', 'to', 'kind', 'from',
 ];
 
 /** @typedef {{ at: number, key: string, turn?: any, event?: any }} Item */

@@ -10,6 +10,7 @@ import { Player } from '../components/player.js';
 import { Badge, Failure, Loading, Since } from '../components/states.js';
 import { EndButton, LiveControls } from './call-live.js';
 import { CallNow } from './call-now.js';
+import { CallPath } from './call-path.js';
 import { Analysis, CallFacts, Collected, Cost } from './call-results.js';
 import { Transcript } from './call-transcript.js';
 
@@ -72,6 +73,7 @@ function Body({ call, turns, events, isLive, onChange, onTurn }) {
         ${turns ? html`<${Transcript} turns=${turns} events=${withEvents ? events : []} heard=${heard} found=${found} isLive=${isLive}
           onHear=${onHear} />` : html`<${Loading} />`}
       </section>
+      <${CallPath} call=${call} events=${events} isLive=${isLive} onHear=${onHear} />
     </div>
     <div class="stack">
       ${isLive && html`<${LiveControls} id=${call.conversationId} onChange=${onChange} />`}

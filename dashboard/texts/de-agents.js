@@ -22,7 +22,7 @@ export default {
       knowledge: ['Wissen und Werkzeuge', 'Was er nachschlagen und tun kann'], tools: ['Eingebaute Werkzeuge', 'Auflegen, weiterleiten, Anrufbeantworter'],
       data: ['Erfragte Daten', 'Wonach er fragt, Platzhalter'], after: ['Nach dem Anruf', 'Aufzeichnung, Webhook, E-Mail, Termine'],
       numbers: ['Nummern und Wiederholungen', 'Absendernummern, gesperrte Vorwahlen'], speech: ['Sprache im Einzelnen', 'Weitere Stimmen und Sprachen, Ton'],
-      overrides: ['Was ein einzelner Anruf ersetzen darf', 'Für Anrufe über die API'], web: ['Web-Widget und Workflow', ''],
+      overrides: ['Was ein einzelner Anruf ersetzen darf', 'Für Anrufe über die API'], web: ['Web-Widget', ''],
     },
     callHelp: 'Der Agent ruft so an, wie er gespeichert ist, zu den üblichen Kosten.', phoneNumber: 'Ihre Telefonnummer',
     phoneHelp: 'Mit + und Land, etwa +4930123456.', calleeName: 'Ihr Name',
@@ -140,11 +140,6 @@ export default {
       prompt: ['Darf die Anweisungen ersetzen', ''], greetingMessage: ['Darf die Begrüßung ersetzen', ''], voiceId: ['Darf die Stimme ersetzen', ''],
       llm: ['Darf das Sprachmodell ersetzen', ''], firstSpeaker: ['Darf bestimmen, wer zuerst spricht', ''],
       maxDurationSeconds: ['Darf die Höchstdauer ersetzen', ''],
-    },
-    workflow: {
-      nodes: ['Workflow: Knoten', 'Wird gespeichert, hat aber noch keine Wirkung.'],
-      edges: ['Workflow: Kanten', 'Wird gespeichert, hat aber noch keine Wirkung.'],
-      preventSubagentLoops: ['Workflow: keine Kreise von Unteragenten', 'Wird gespeichert, hat aber noch keine Wirkung.'],
     },
     columns: {
       number: 'Nummer', provider: 'Anbieter', label: 'Bezeichnung', key: 'Name', description: 'Beschreibung', type: 'Art', enum: 'Erlaubte Werte',

@@ -1,11 +1,13 @@
 import resources from './de-resources.js';
 import agents from './de-agents.js';
+import graph from './de-graph.js';
 import live from './de-live.js';
 
 /** @type {typeof import('./en.js').default} */
 const texts = {
   ...resources,
   ...agents,
+  ...graph,
   ...live,
   common: {
     cancel: 'Abbrechen', save: 'Speichern', delete: 'Löschen', close: 'Schließen', retry: 'Noch einmal', dismiss: 'Ausblenden', loading: 'Lädt …',
@@ -216,6 +218,7 @@ const texts = {
       instructions: '{by} notierte: {text}',
       reply_broke_off: 'Das Modell brach ab', recogniser_lost: 'Die Spracherkennung fiel aus', media_lost: 'Die Leitung brach ab',
       media_back: 'Die Leitung ist wieder da', stream_crashed: 'Der Audioteil stürzte ab',
+      workflow_hop: 'Graph: {from} → {to}', graph_not_used: 'Der Graph wird nicht benutzt',
       taken_over: 'Ein anderer Knoten übernahm', facts_lost: 'Teile dieser Aufzeichnung fehlen', ended: 'Beendet',
     },
   },

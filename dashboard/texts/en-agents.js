@@ -19,7 +19,7 @@ export default {
       knowledge: ['Knowledge and tools', 'What it can look up and do'], tools: ['Built-in tools', 'Hang up, transfer, voicemail'],
       data: ['Collected data', 'What it asks for, placeholders'], after: ['After the call', 'Recording, webhook, e-mail, appointments'],
       numbers: ['Numbers and retries', 'Caller IDs, blocked prefixes'], speech: ['Speech in detail', 'Further voices and languages, audio'],
-      overrides: ['What a single call may override', 'For calls placed over the API'], web: ['Web widget and workflow', ''],
+      overrides: ['What a single call may override', 'For calls placed over the API'], web: ['Web widget', ''],
     },
     callHelp: 'The agent calls as it is saved, at the usual cost.', phoneNumber: 'Your phone number',
     phoneHelp: 'With + and the country, such as +4930123456.', calleeName: 'Your name',
@@ -135,10 +135,6 @@ export default {
       prompt: ['May override the instructions', ''], greetingMessage: ['May override the greeting', ''], voiceId: ['May override the voice', ''],
       llm: ['May override the language model', ''], firstSpeaker: ['May override who speaks first', ''],
       maxDurationSeconds: ['May override the longest call', ''],
-    },
-    workflow: {
-      nodes: ['Workflow: nodes', 'Stored, but without effect yet.'], edges: ['Workflow: edges', 'Stored, but without effect yet.'],
-      preventSubagentLoops: ['Workflow: no circles of subagents', 'Stored, but without effect yet.'],
     },
     columns: {
       number: 'Number', provider: 'Provider', label: 'Label', key: 'Name', description: 'Description', type: 'Type', enum: 'Allowed values', value: 'Value',

@@ -1,11 +1,13 @@
 // All texts of the dashboard, by page. Values in braces are filled in; { one, other } are chosen by `n`.
 import resources from './en-resources.js';
 import agents from './en-agents.js';
+import graph from './en-graph.js';
 import live from './en-live.js';
 
 export default {
   ...resources,
   ...agents,
+  ...graph,
   ...live,
   common: {
     cancel: 'Cancel', save: 'Save', delete: 'Delete', close: 'Close', retry: 'Try again', dismiss: 'Dismiss', loading: 'Loading …',
@@ -197,6 +199,7 @@ export default {
       instructions: '{by} noted: {text}',
       reply_broke_off: 'The model broke off', recogniser_lost: 'Speech recognition failed', media_lost: 'The line broke',
       media_back: 'The line is back', stream_crashed: 'The audio part crashed',
+      workflow_hop: 'Graph: {from} → {to}', graph_not_used: 'The graph is not used',
       taken_over: 'Another node took over', facts_lost: 'Parts of this record are lost', ended: 'Ended',
     },
   },

@@ -9,6 +9,7 @@ import { agents } from "./agents.mjs";
 import { appointments } from "./appointments.mjs";
 import { checks } from "./checks.mjs";
 import { keyboard } from "./keyboard.mjs";
+import { graph } from "./graph.mjs";
 import { live } from "./live.mjs";
 import { policy } from "./policy.mjs";
 import { hostile } from "./hostile.mjs";
@@ -333,7 +334,7 @@ const scenarios = {
 const chosen = process.argv.slice(2);
 const browser = await startBrowser();
 try {
-  for (const group of [onEmptyAccount, scenarios, calls, resources, agents, checks, appointments, keyboard, live, policy, hostile]) {
+  for (const group of [onEmptyAccount, scenarios, calls, resources, agents, graph, checks, appointments, keyboard, live, policy, hostile]) {
     if (group === scenarios) await agent();
     for (const [name, run] of Object.entries(group)) {
       if (chosen.length > 0 && !chosen.some((each) => name.startsWith(each))) continue;

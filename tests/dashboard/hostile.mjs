@@ -41,12 +41,19 @@ async function everything() {
     },
   };
   const { agentId } = await ask("POST", "/agents/create", agent);
+  const strange = { type: ELEMENT, label: ELEMENT, edgeOrder: ELEMENT, global: ELEMENT, message: MARKUP, position: MARKUP };
+  const condition = { type: ELEMENT, label: ELEMENT, condition: ELEMENT, expression: ELEMENT };
+  const walker = await ask("POST", "/agents/create", { name: MARKUP, conversationConfig: agent.conversationConfig, workflow: {
+    nodes: { [MARKUP]: { ...strange, type: MARKUP }, start: { type: "start" }, a: strange, b: { ...strange, type: "say", label: MARKUP }, c: { type: INNATE, label: INNATE } },
+    edges: { [MARKUP]: { source: "start", target: MARKUP, forwardCondition: condition, backwardCondition: { ...condition, type: MARKUP } },
+      e: { source: "a", target: "b", forwardCondition: { type: "llm", condition: MARKUP } }, f: { source: "a", target: "c", forwardCondition: INNATE } },
+  } });
   await ask("PATCH", `/agents/${agentId}`, { name: `${MARKUP} 2`, conversationConfig: { agent: { greetingMessage: MARKUP } } });
   const contacts = [{ phoneNumber: "+15550950004", name: MARKUP, persona: "cooperative", note: MARKUP, link: LINK }];
   const { campaignId } = await ask("POST", "/campaigns", { name: MARKUP, agentId, contacts });
   const { conversationId } = await ask("POST", "/calls", { agentId, phoneNumber: "+15550950012", name: MARKUP, dynamicVariables: { persona: "cooperative", ...INNATE } });
   await until(async () => (await ask("GET", `/conversations/${conversationId}`)).status === "completed", "the call is over", 900);
-  return { agentId, campaignId, conversationId, webhookId };
+  return { agentId, campaignId, conversationId, webhookId, walkerId: walker.agentId };
 }
 
 /** Elements that no page makes. */
@@ -59,14 +66,14 @@ const injected = (page) => page.evaluate(() => {
 
 export const hostile = {
   async "take everything that the API keeps for text"(browser) {
-    const { agentId, campaignId, conversationId, webhookId } = await everything();
+    const { agentId, campaignId, conversationId, webhookId, walkerId } = await everything();
     const text = encodeURIComponent(MARKUP);
     const page = await signedIn(browser);
     const paths = [
       "/", "/campaigns", `/campaigns?name=${text}&status=${text}`, `/campaigns/${campaignId}`, `/campaigns/new?agent=${text}`, `/campaigns/new?agent=${agentId}`,
       "/calls", `/calls?search=${text}&tag=${text}&status=${text}&agentId=${text}&from=${text}&phoneNumber=${text}`, `/calls/${conversationId}`, `/calls/${conversationId}?turn=${text}`,
       "/agents", `/agents?search=${text}`, `/agents/${agentId}`, `/agents/${agentId}/versions`, `/agents/${agentId}/versions?version=2&against=1`,
-      "/knowledge", "/knowledge?tab=groups", `/knowledge?tab=${text}`, "/tools", "/contacts", `/contacts?search=${text}`, "/do-not-call", "/numbers",
+      `/agents/${walkerId}?tab=graph`, "/knowledge", "/knowledge?tab=groups", `/knowledge?tab=${text}`, "/tools", "/contacts", `/contacts?search=${text}`, "/do-not-call", "/numbers",
       "/live", "/safeguards", "/safeguards?tab=transfers", "/settings", `/settings/webhooks/${webhookId}`, "/profile", `/${text}`, "/__proto__", "//example.com/x",
     ];
     for (const path of paths) {
@@ -80,6 +87,12 @@ export const hostile = {
       for (const details of await page.locator("main details:not(.menu)").all()) await details.evaluate((element) => { element.open = true; });
       assert.deepEqual(await injected(page), [], path);
       assert.deepEqual(page.faults, [], path);
+    }
+    // Each part of a graph, in its form.
+    await page.goto(`${service}/agents/${walkerId}?tab=graph`);
+    for (const entry of await page.locator(".graph-list button").all()) {
+      await entry.click();
+      assert.deepEqual(await injected(page), [], await entry.innerText());
     }
     // Dialogs, which show a row again.
     for (const path of ["/contacts", "/tools", "/safeguards?tab=transfers"]) {

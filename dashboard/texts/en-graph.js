@@ -1,0 +1,67 @@
+// Texts of the conversation graph.
+export default {
+  graph: {
+    tab: 'Conversation graph', settingsTab: 'Set-up', tabs: 'Parts of the agent', all: 'The whole graph', tools: 'Changes of the graph',
+    help: 'A graph leads a call step by step: the agent talks in a node, and moves on along an edge once its condition holds. Without one, the agent '
+      + 'follows its instructions alone.',
+    begin: 'Begin with a start', examples: 'Or begin with an example', use: 'Use {name}', add: 'Add a node',
+    undo: 'Undo', redo: 'Redo', settings: 'The whole graph', json: 'As JSON', jsonField: 'The graph',
+    jsonHelp: 'Keep it, or replace it. ElevenLabs’ API writes graphs in the same form; its snake_case is read too, and so is an agent with a graph.',
+    useJson: 'Use this graph', noGraph: 'This is not a JSON object.', download: 'Download',
+    keys: 'Drag from the dot below a node to another node to connect them. By keyboard: arrows choose a node, Enter opens its form, Delete removes, '
+      + '+, − and 0 enlarge.',
+    drawing: 'Drawing of the graph; the list below it says the same', list: 'The graph as a list', larger: 'Larger', smaller: 'Smaller', whole: 'Show all',
+    draw: 'Drag to another node', global: 'from everywhere', edge: 'Edge', present: 'the call is here', isIn: 'The call is in {name}.',
+    hasFindings: 'needs a look', findings: { one: 'One part of the graph needs a look.', other: '{n} parts of the graph need a look.' },
+    refused: 'The graph is not saved: some of its parts are wrong.', save: 'Save the graph', unsaved: 'The graph has changes that are not saved.',
+    isSaved: 'The graph is saved.', remove: { nodes: 'Remove this node', edges: 'Remove this edge' },
+    meanwhile: 'Somebody else changed the graph meanwhile. Their changes are taken in beside yours. Look at it, then save again.',
+    warning: { one: 'One part of the conversation graph needs a look.', other: '{n} parts of the conversation graph need a look.' },
+    ways: 'Leads on to', waysHelp: 'Judged from top to bottom.', leadsTo: 'Leads on to', connect: 'Connect', earlier: 'Judge earlier: {name}',
+    later: 'Judge later: {name}', noWords: 'no condition yet', unknown: 'unknown', thisAgent: 'This agent',
+    notFormula: 'This makes no sense from character {at} on.',
+    types: {
+      start: 'Start', end: 'End', update_state: 'Set variables', override_agent: 'Talk', say: 'Say', tool: 'Use tools', standalone_agent: 'Hand over',
+      phone_number: 'Transfer',
+    },
+    values: {
+      success: 'success', failure: 'failure', auto: 'automatic: waits after start and say, else speaks', generate_immediately: 'speaks at once',
+      wait_for_user: 'waits for the other person', literal: 'these words', prompt: 'written by the model', phone: 'phone number',
+      phone_dynamic_variable: 'variable with a phone number', sip_uri: 'SIP address', sip_uri_dynamic_variable: 'variable with a SIP address',
+      blind: 'blind', conference: 'conference', sip_refer: 'SIP REFER', unconditional: 'always', llm: 'if, in words', expression: 'if, as a formula',
+      result: 'by the result of the tools', else: 'else', true: 'the tools succeeded', false: 'a tool failed', never: 'never',
+    },
+    columns: { variableName: 'Variable', expression: 'Formula', required: 'Must have a value' },
+    fields: {
+      label: ['Label', ''], outcome: ['Outcome', 'Shown in the record of the call.'],
+      updates: ['Variables', 'Such as tier = if(seats > 50, "large", "small").'], additionalPrompt: ['What to do here', 'In addition to the instructions.'],
+      entryBehavior: ['On entry', ''], extract: ['Listens for', 'Variables that are taken from what is said here.'],
+      additionalToolIds: ['Further tools', ''], additionalKnowledgeBase: ['Further knowledge', ''],
+      message: { type: ['Message', ''], text: ['Words', 'Placeholders such as {{name}} are filled in.'], prompt: ['What the model is to say', ''] },
+      waitForUserResponse: ['Goes on after an answer only', ''],
+      tools: ['Tools', 'They run side by side. The node succeeds if all of them do.'],
+      agentId: ['Agent', ''], nodeId: ['Node where it goes on', ''], transferMessage: ['Says before', ''], delayMs: ['Waits (ms)', ''],
+      enableTransferredAgentFirstMessage: ['The other agent greets', ''],
+      transferDestination: { type: ['To', ''], phoneNumber: ['Phone number, or name of the variable', ''], sipUri: ['SIP address, or its variable', ''] },
+      transferType: ['How', 'Where the carrier can.'],
+      global: {
+        condition: ['Reached from everywhere if', 'Such as: asks for a person. Leave it empty for a node that only edges reach.'],
+        cooldownTurns: ['Not again for (turns)', ''], goBack: ['Goes back afterwards', ''],
+      },
+      source: ['From', ''], target: ['To', ''],
+      condition: {
+        type: ['Taken', ''], condition: ['Condition', 'Such as: wants to speak to sales.'],
+        expression: ['Formula', 'With and, or, ==, !=, <, >, +, if(a, b, c) and ask("question", boolean).'], successful: ['Result', ''],
+        label: ['Label', 'Shown instead of the condition.'],
+      },
+      router: ['Model that judges conditions', 'A small one answers sooner. Without it, the agent’s own.'],
+      preventSubagentLoops: ['A call enters each agent only once', ''],
+    },
+    backward: '{label} backward', path: 'Way through the graph', pathDrawing: 'The graph with the order of its nodes in this call; the list says the same',
+    example: {
+      reception: ['Reception', 'Finds out what a call is about, and transfers it to one of three departments.'],
+      qualification: ['Qualification', 'Asks for interest and the number of seats, and goes on accordingly.'],
+      appointment: ['Appointment', 'Agrees on a day and a time, and repeats them.'], survey: ['Survey', 'Asks for a rating and a recommendation.'],
+    },
+  },
+};
