@@ -83,7 +83,7 @@ pub fn conversations(
     Ok((0..count)
         .map(|at| {
             let caller = Caller::draw(&mut deck.chance);
-            let items = deck.items(caller.pace);
+            let items = deck.items(at, caller.pace);
             Conversation {
                 id: format!("{third}-{language}-{at:02}"),
                 language,
@@ -103,12 +103,13 @@ struct Deck<'a> {
 }
 
 impl Deck<'_> {
-    fn items(&mut self, pace: f64) -> Vec<Item> {
+    /// Draws the parts of conversation number `at`.
+    fn items(&mut self, at: usize, pace: f64) -> Vec<Item> {
         let mut kinds: Vec<&String> = self.grammar.turns().keys().collect();
         self.chance.shuffle(&mut kinds);
         let turns = kinds.iter().cycle().take(TURNS);
         let mut items: Vec<Item> = turns.filter_map(|kind| self.turn(kind, pace)).collect();
-        for kind in self.overlap_kinds() {
+        for kind in self.overlap_kinds(at) {
             items.extend(self.overlap(kind, pace));
         }
         // The first turn comes first: nobody is interrupted before the greeting.
@@ -141,8 +142,8 @@ impl Deck<'_> {
         })
     }
 
-    /// Draws the overlaps of a conversation: an interruption, a nod, one of both, and something else.
-    fn overlap_kinds(&mut self) -> [OverlapKind; OVERLAPS] {
+    /// Draws the overlaps of conversation number `at`: an interruption, a nod, one of both, and something else in turn.
+    fn overlap_kinds(&mut self, at: usize) -> [OverlapKind; OVERLAPS] {
         let nod = match self.chance.index(4) {
             0 => OverlapKind::OkayNod,
             _ => OverlapKind::Nod,
@@ -158,8 +159,7 @@ impl Deck<'_> {
             OverlapKind::Laughter,
             OverlapKind::OkayNod,
         ];
-        let other = self.chance.pick(&others).copied().unwrap_or(OverlapKind::Cough);
-        [OverlapKind::Interruption, nod, either, other]
+        [OverlapKind::Interruption, nod, either, others[at % others.len()]]
     }
 
     fn overlap(&mut self, kind: OverlapKind, pace: f64) -> Option<Item> {
