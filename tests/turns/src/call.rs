@@ -356,7 +356,7 @@ fn cut_at(spoken: &Spoken, at_ms: u64, taken: String) -> Cut {
     }
 }
 
-/// Speaks a text of the agent in babble. Other letters than Latin ones are replaced, since babble needs longer for them.
+/// Speaks a text of the agent in babble. Letters of other scripts are replaced: babble needs longer for them.
 fn synthesised(text: &str) -> Result<(Vec<i16>, Vec<WordEnd>), UnsupportedRate> {
     let letter = |c: char| if c.is_ascii() { c } else { 'a' };
     let sound: String = text.chars().map(letter).collect();

@@ -42,11 +42,11 @@ pub struct TurnRecord {
     pub question: String,
     /// Words with the pauses in milliseconds.
     pub text: String,
-    /// What became of it.
+    /// Its end.
     pub end: TurnEnd,
 }
 
-/// What became of a turn.
+/// End of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEnd {
     /// It was taken this many milliseconds after the caller's last sound.

@@ -81,10 +81,8 @@ fn samples(wav: &[u8]) -> Result<Vec<i16>, VoiceError> {
     let rate = wav.get(RATE_AT).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
     let rate = u32::from_le_bytes(rate.ok_or_else(problem)?);
     let bytes = wav.get(HEADER..).ok_or_else(problem)?;
-    let samples: Vec<i16> = bytes
-        .chunks_exact(2)
-        .map(|pair| i16::from_le_bytes([pair[0], pair[1]]))
-        .collect();
+    let (pairs, _half) = bytes.as_chunks::<2>();
+    let samples: Vec<i16> = pairs.iter().map(|pair| i16::from_le_bytes(*pair)).collect();
     let mut to_8_khz = Resampler::new(rate, 8_000).map_err(|error| VoiceError::Espeak(error.to_string()))?;
     let mut narrow = Vec::new();
     to_8_khz.process(&samples, &mut narrow);

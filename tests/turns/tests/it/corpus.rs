@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use turns::{
     corpus::{CONVERSATIONS, Conversation, Item, conversations},
-    grammar::OverlapKind,
+    grammar::{Grammar, OverlapKind, Template},
     language::{Language, Third, grammar},
     measurement::SEED,
 };
@@ -117,7 +117,7 @@ fn no_sentence_of_the_last_third_is_in_the_first_two() {
 fn no_frame_and_no_name_of_the_last_third_is_in_the_first_two() {
     for language in Language::ALL {
         let last = grammar(language, Third::Measure).unwrap();
-        let frames: BTreeSet<String> = last.templates().map(|template| template.frame()).collect();
+        let frames: BTreeSet<String> = last.templates().map(Template::frame).collect();
         for third in [Third::Tune, Third::Choose] {
             let other = grammar(language, third).unwrap();
             for template in other.templates() {
@@ -137,7 +137,7 @@ fn no_frame_and_no_name_of_the_last_third_is_in_the_first_two() {
                 }
             }
             // Nor may the agent's questions tell the thirds' answers.
-            let questions = |grammar: &turns::grammar::Grammar| -> BTreeSet<String> {
+            let questions = |grammar: &Grammar| -> BTreeSet<String> {
                 let rules = grammar.turns().values().flatten();
                 rules.flat_map(|rule| rule.questions.clone()).collect()
             };
