@@ -29,7 +29,7 @@ const LAYERS: &[&[&str]] = &[
     &["carriers", "integrations"],
     &["rest"],
     &["dashboard"],
-    &["ringback", "support"],
+    &["ringback", "support", "turns"],
     &["ringback-bench"],
 ];
 

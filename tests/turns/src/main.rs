@@ -1,0 +1,164 @@
+//! `turns`: measures turn-taking on the corpus, and shows the corpus.
+
+use std::{error::Error, fs, path::PathBuf, process::ExitCode};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use turns::{
+    call::Eagerness,
+    corpus::{CONVERSATIONS, Item, conversations},
+    language::{Language, Third},
+    measurement::{Plan, SEED, measure},
+    recogniser::{MANNERS, Manner},
+    report::Report,
+    voice::{Voice, espeak_is_installed},
+};
+
+/// Measures turn-taking on generated conversations.
+#[derive(Parser)]
+#[command(name = "turns")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run conversations through the audio session and print what became of the turns
+    Measure(MeasureArgs),
+    /// Print the sentences of the corpus with their pauses
+    Sentences(SentenceArgs),
+}
+
+#[derive(Args)]
+struct MeasureArgs {
+    /// Third of the corpus: tune, choose or measure
+    #[arg(long)]
+    third: Third,
+    /// Language, such as en; may be given several times, all if it is not
+    #[arg(long)]
+    language: Vec<Language>,
+    /// Conversations of each language
+    #[arg(long, default_value_t = CONVERSATIONS)]
+    conversations: usize,
+    /// Recogniser, such as streaming; may be given several times, all if it is not
+    #[arg(long, value_parser = recogniser)]
+    recogniser: Vec<&'static Manner>,
+    /// Voices of the callers: babble, espeak, or both if espeak-ng is installed
+    #[arg(long, default_value = "both")]
+    voice: Voices,
+    /// How readily the agent takes its turn: eager, normal or patient
+    #[arg(long, default_value = "normal")]
+    eagerness: Readiness,
+    /// Seed of the corpus
+    #[arg(long, default_value_t = SEED)]
+    seed: u64,
+    /// File to which the report is written as JSON
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct SentenceArgs {
+    /// Third of the corpus: tune, choose or measure
+    #[arg(long)]
+    third: Third,
+    /// Language, such as en; may be given several times, all if it is not
+    #[arg(long)]
+    language: Vec<Language>,
+    /// Conversations of each language
+    #[arg(long, default_value_t = CONVERSATIONS)]
+    conversations: usize,
+    /// Seed of the corpus
+    #[arg(long, default_value_t = SEED)]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Voices {
+    Babble,
+    Espeak,
+    Both,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Readiness {
+    Eager,
+    Normal,
+    Patient,
+}
+
+fn recogniser(name: &str) -> Result<&'static Manner, String> {
+    let names: Vec<&str> = MANNERS.iter().map(|manner| manner.name).collect();
+    let found = MANNERS.iter().find(|manner| manner.name == name);
+    found.ok_or_else(|| format!("write one of {}", names.join(", ")))
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Measure(args) => run(args),
+        Command::Sentences(args) => show(args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("turns: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: MeasureArgs) -> Result<(), Box<dyn Error>> {
+    let mut plan = Plan::of(args.third);
+    plan.seed = args.seed;
+    plan.conversations = args.conversations;
+    plan.voices = voices(args.voice);
+    plan.eagerness = match args.eagerness {
+        Readiness::Eager => Eagerness::Eager,
+        Readiness::Normal => Eagerness::Normal,
+        Readiness::Patient => Eagerness::Patient,
+    };
+    if !args.language.is_empty() {
+        plan.languages = args.language;
+    }
+    if !args.recogniser.is_empty() {
+        plan.recognisers = args.recogniser;
+    }
+    let report = Report::of(&measure(&plan)?);
+    println!("{}", report.markdown());
+    if let Some(path) = args.json {
+        fs::write(&path, format!("{:#}\n", report.json()))
+            .map_err(|error| format!("--json {}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn voices(wanted: Voices) -> Vec<Voice> {
+    match wanted {
+        Voices::Babble => vec![Voice::Babble],
+        Voices::Espeak => vec![Voice::Espeak],
+        Voices::Both if espeak_is_installed() => vec![Voice::Babble, Voice::Espeak],
+        Voices::Both => {
+            eprintln!("turns: espeak-ng is not installed, so its voices are left out");
+            vec![Voice::Babble]
+        }
+    }
+}
+
+fn show(args: SentenceArgs) -> Result<(), Box<dyn Error>> {
+    let languages = match args.language.is_empty() {
+        true => Language::ALL.to_vec(),
+        false => args.language,
+    };
+    for language in languages {
+        for conversation in conversations(args.seed, args.third, language, args.conversations)? {
+            for item in &conversation.items {
+                let (kind, sentence) = match item {
+                    Item::Turn { kind, sentence, .. } => (kind.as_str(), sentence),
+                    Item::Overlap { kind, sentence, .. } => (kind.name(), sentence),
+                };
+                println!("{} {kind}: {}", conversation.id, sentence.marked());
+            }
+        }
+    }
+    Ok(())
+}
