@@ -109,7 +109,8 @@ pub struct LiveWords {
 pub struct LivePresent {
     /// Occupation.
     pub state: LiveState,
-    /// Words that were said last; `null` if nothing was said.
+    /// Words that were said last; left out if nothing was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<LiveWords>,
     /// Mood of the user, from the last turns.
     pub mood: SentimentLabel,

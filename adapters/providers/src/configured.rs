@@ -128,7 +128,10 @@ impl Configured {
     pub fn ready_in_text(&self, agent: &Agent) -> Result<(), NotReady> {
         let router = agent.workflow.router.as_deref();
         let models = [agent.conversation_config.agent.prompt.llm.as_str()];
-        models.into_iter().chain(router).try_for_each(|model| self.llm.check(model))
+        models
+            .into_iter()
+            .chain(router)
+            .try_for_each(|model| self.llm.check(model))
     }
 
     /// Returns the health check that tells whether an agent's calls can be held.

@@ -63,10 +63,9 @@ pub struct LiveCall {
     /// Person who has taken the call over from the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     operator: Option<LiveOperator>,
-    /// State, last words and mood at this moment. Only with `present=true`; `null` if the node of the call did not answer.
+    /// State, last words and mood at this moment. Only with `present=true`, and left out if the node of the call did not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<LivePresent>)]
-    present: Option<Option<LivePresent>>,
+    present: Option<LivePresent>,
     /// True if it is a test call.
     #[serde(skip_serializing_if = "Option::is_none")]
     test: Option<bool>,
@@ -82,7 +81,7 @@ pub struct LiveOperator {
     since: String,
 }
 
-fn view(call: &CallInProgress, present: Option<Option<LivePresent>>) -> LiveCall {
+fn view(call: &CallInProgress, present: Option<LivePresent>) -> LiveCall {
     let (campaign_id, campaign_name) = call.campaign.clone().unzip();
     LiveCall {
         conversation_id: call.id,
@@ -159,10 +158,10 @@ pub async fn list(
     let calls = state.store.calls_in_progress(account.id, filter, limit).await?;
     let page = calls.iter().take(usize::try_from(paging.page_size).unwrap_or_default());
     let told = match is_told {
-        true => Some(present(&state, page.map(|call| call.id).collect()).await),
-        false => None,
+        true => present(&state, page.map(|call| call.id).collect()).await,
+        false => HashMap::new(),
     };
     let place = |call: &CallInProgress| (call.started_at, call.id.to_string());
-    let shown = |call: &CallInProgress| view(call, told.as_ref().map(|told| told.get(&call.id).cloned()));
+    let shown = |call: &CallInProgress| view(call, told.get(&call.id).cloned());
     Ok(binding.page(calls, paging.page_size, shown, place))
 }

@@ -190,7 +190,7 @@ impl Talk {
                 self.answer.turns.push(turn);
             }
             LiveEvent::Recorded(event) => self.recorded(&event),
-            LiveEvent::Turn(_) | LiveEvent::Words { .. } | LiveEvent::Operator { .. } => {}
+            LiveEvent::Turn(_) | LiveEvent::Words { .. } | LiveEvent::Operator { .. } | LiveEvent::Node { .. } => {}
         }
     }
 

@@ -47,7 +47,7 @@ fn expected(method: &str, path: &str) -> Vec<&'static str> {
         ("post", "check") if path.starts_with("/services") => vec!["admin"],
         ("get" | "delete", "session") => vec![],
         ("delete", "{conversationId}" | "{sessionId}") => vec!["admin"],
-        ("post", "say" | "transfer" | "digits" | "instructions" | "end" | "live-tickets") if conversation => {
+        ("post", "say" | "transfer" | "digits" | "instructions" | "end" | "live-tickets" | "text") if conversation => {
             vec!["live"]
         }
         ("get", "live") if conversation => vec!["live"],

@@ -206,7 +206,7 @@ async fn the_list_shows_what_is_said_to_those_who_may_follow_the_calls() {
     let scene = Scene::start().await;
     let (list, app) = ("/public/v1/calls/live?present=true", &scene.app);
     let present = async || app.client.get(list).await.expect(200).data()[0]["present"].clone();
-    let silent = json!({ "state": "listening", "words": null, "mood": "neutral" });
+    let silent = json!({ "state": "listening", "mood": "neutral" });
     assert_eq!(present().await, silent);
     let (speaker, is_final) = (Speaker::Agent, true);
     let text = format!("{}the end", "word ".repeat(100));

@@ -358,7 +358,7 @@ async fn a_repeated_request_names_the_same_call_in_text() {
             .world
             .client
             .request("POST", TESTS)
-            .header("idempotency-key", "tried once");
+            .header("idempotency-key", "tried-once");
         support::client::send(request.json(&body)).await.expect(201)
     };
     let (first, again) = (begin().await, begin().await);
