@@ -221,7 +221,7 @@ async fn a_wrong_start_is_refused_with_a_reason() {
     let live = live(false).await;
     for (start, named) in [
         (
-            json!({ "event": "start", "format": "opus", "channels": "mixed" }).to_string(),
+            json!({ "event": "start", "format": "mp3", "channels": "mixed" }).to_string(),
             "pcm_16000",
         ),
         (

@@ -384,15 +384,15 @@ async fn a_ticket_for_another_purpose_and_a_wrong_start_are_refused() {
         panic!("a ticket to listen took the call over")
     };
     assert_eq!(refused.status(), 404);
-    for start in [
-        json!({ "event": "start", "format": "opus" }),
-        json!({ "event": "giveBack" }),
-        json!({ "event": "start", "format": "pcm_8000", "x": 1 }),
+    for (start, named) in [
+        (json!({ "event": "start", "format": "opus" }), "`format`"),
+        (json!({ "event": "giveBack" }), "start"),
+        (json!({ "event": "start", "format": "pcm_8000", "x": 1 }), "start"),
     ] {
         let mut operator = Operator::at(&live.address().await).await;
         operator.tell(start.clone()).await;
         let (code, reason) = operator.until_closed().await;
-        assert!(code == 1_008 && reason.contains("start"), "{start}: {code} {reason}");
+        assert!(code == 1_008 && reason.contains(named), "{start}: {code} {reason}");
     }
     assert!(live.told("operator_joined").is_empty());
 }

@@ -209,7 +209,12 @@ async fn an_operator_of_a_call_that_is_brought_to_another_node_is_gone_and_the_a
     assert_eq!(snapshot.operator, None);
     // The old node lets the operator go.
     call.worlds[0].carrier.drop_sockets();
-    until("the end of the operator's line", async || call.live().await == [0, 1]).await;
+    until("the end of the operator's line", async || {
+        // The lost socket is noticed by what is written to it.
+        line.speak(&[0; 160]);
+        call.live().await == [0, 1]
+    })
+    .await;
     while line.heard().await.is_some() {}
     drop(line);
     assert_eq!(operators(OPERATOR_LEFT)[0], json!({ "by": "Ada", "reason": "lost" }));

@@ -67,7 +67,9 @@ fn route(schema: &Value, system: &str, record: &str) -> Value {
         .lines()
         .rev()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let last = lines.take_while(|line| line["speaker"] == "user");
+    // The shape of the answer may follow the record.
+    let entries = lines.skip_while(|line| line.get("speaker").or_else(|| line.get("tool")).is_none());
+    let last = entries.take_while(|line| line["speaker"] == "user");
     let said: Vec<String> = last
         .filter_map(|line| line["words"].as_str().map(str::to_owned))
         .collect();

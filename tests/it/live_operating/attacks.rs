@@ -129,9 +129,13 @@ async fn a_flood_of_pings_and_errors_holds_nothing_up() {
 async fn a_hostile_whisper_is_one_line_of_a_note_for_the_model() {
     let live = live().await;
     let path = format!("/public/v1/conversations/{}/instructions", live.id);
-    for text in ["\u{1b}]0;x\u{7}", "Be kind.\u{202e}", "\0"] {
+    for (text, code) in [
+        ("\u{1b}]0;x\u{7}", "invalid_value"),
+        ("Be kind.\u{202e}", "invalid_value"),
+        ("\0", "not_allowed"),
+    ] {
         let refused = live.world.client.post(&path, json!({ "text": text })).await.expect(400);
-        assert_eq!(refused.fields(), [("text", "invalid_value")], "{text:?}");
+        assert_eq!(refused.fields(), [("text", code)], "{text:?}");
     }
     live.world
         .client

@@ -51,8 +51,8 @@ async fn an_agent_with_a_mistake_in_its_graph_is_saved_with_a_warning_and_places
         ("/public/v1/campaigns", launched),
         ("/public/v1/calls", call.clone()),
         ("/public/v1/calls/inbound", json!({ "agentId": id })),
-        ("/public/v1/calls/test", json!({ "agentId": id })),
-        ("/public/v1/calls/test", json!({ "agent": agent("t1") })),
+        ("/public/v1/agents/test-call", json!({ "agentId": id })),
+        ("/public/v1/agents/test-call", json!({ "agent": agent("t1") })),
     ] {
         let refused = app.client.post(place, body).await.expect(409);
         assert_eq!(refused.code(), "not_configured", "{place}");

@@ -1,3 +1,5 @@
+//! Graphs as they are read: both spellings, operators of expressions, what is not known.
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
