@@ -54,7 +54,7 @@ pub enum LiveState {
 pub enum LiveEvent {
     /// The call does something else from now on.
     State {
-        /// Occupation.
+        /// Activity of the call.
         state: LiveState,
         /// Time at which it began.
         since: Timestamp,
@@ -80,7 +80,7 @@ pub enum LiveEvent {
     },
     /// A turn is over.
     Turn(Box<TurnFact>),
-    /// Something else was recorded. Told of calls that are held in text.
+    /// Another event was recorded. Sent for calls that are held in text only.
     Recorded(EventFact),
     /// The call is over. If the channel closes without this event, another node may have the call.
     End,
@@ -107,7 +107,7 @@ pub struct LiveWords {
 /// State of a call at one moment, for lists of calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LivePresent {
-    /// Occupation.
+    /// Activity of the call.
     pub state: LiveState,
     /// Words that were said last; left out if nothing was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -169,7 +169,7 @@ impl LiveFeed {
         feed
     }
 
-    /// Returns the state of a call with this occupation.
+    /// Returns the state of a call with this activity.
     pub fn present(&self, state: LiveState) -> LivePresent {
         let said = self.said();
         LivePresent {

@@ -1,4 +1,4 @@
-// A conversation graph as text: to keep, to carry elsewhere, and to bring along.
+// A conversation graph as JSON: to copy, download or replace.
 import { html } from '../lib/ui.js';
 import { readGraph } from '../lib/graph.js';
 import { t } from '../lib/i18n.js';

@@ -9,7 +9,7 @@ use crate::{
 /// Length of a frame in milliseconds.
 pub const FRAME_MS: u32 = 20;
 
-/// Makes frames of a mono stream.
+/// Cuts a mono stream into frames.
 pub struct Framer {
     format: LineFormat,
     /// Rate of the stream so far, and the converter from it.
@@ -19,7 +19,7 @@ pub struct Framer {
 }
 
 impl Framer {
-    /// Creates a maker of frames in this format.
+    /// Creates a framer for this format.
     pub fn new(format: LineFormat) -> Self {
         Self {
             format,

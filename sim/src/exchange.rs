@@ -42,7 +42,9 @@ use tokio::{
 };
 
 pub(crate) use self::http::malformed;
-use self::{handset::Background, inbound::Calling, log::Log, played::Phonograph, registry::Registry, stagger::Stagger};
+use self::{
+    handset::Background, inbound::Calling, log::Log, played::PlayedAudio, registry::Registry, stagger::Stagger,
+};
 pub use self::{
     handset::Figures,
     log::{LogEntry, LogEvent, read_log},
@@ -151,7 +153,7 @@ struct Switch {
     /// Calls that the phones make themselves.
     calling: Calling,
     background: Arc<Background>,
-    phonograph: Phonograph,
+    played_audio: PlayedAudio,
     stagger: Stagger,
     tasks: Mutex<JoinSet<()>>,
 }
@@ -192,7 +194,7 @@ impl Exchange {
             registry: Registry::default(),
             calling: Calling::default(),
             background: Arc::new(Background::new(settings.line_noise_dbfs)),
-            phonograph: Phonograph::default(),
+            played_audio: PlayedAudio::default(),
             stagger: Stagger::new(settings.spread_frames),
             tasks: Mutex::default(),
             settings,
@@ -254,7 +256,7 @@ impl ExchangeHandle {
     /// Returns all that the phone with this number has played in its latest call, at 8 kHz and with the silence between;
     /// nothing if audio is not kept.
     pub fn played(&self, number: &str) -> Vec<i16> {
-        self.switch.phonograph.samples(number)
+        self.switch.played_audio.samples(number)
     }
 
     /// Returns the number of calls that ring or talk.

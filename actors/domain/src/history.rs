@@ -84,7 +84,7 @@ pub struct TurnDetail {
     /// Text that was being said when the user interrupted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intended: Option<String>,
-    /// Passages of the agent's documents that the model was given for the words. Known in tests only.
+    /// Passages of the agent's documents that the model was given for the words. In test calls only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passages: Vec<Excerpt>,
 }

@@ -113,7 +113,7 @@ pub(super) struct EffectHandler {
     /// Another agent that was looked up.
     found: Option<Found>,
     knowledge: CallKnowledge,
-    /// In a test, the passages that the model was given last and has not used yet.
+    /// In a test call, the passages of the reply whose turn is not recorded yet.
     passages: Vec<Excerpt>,
     graphs: Graphs,
     followers: Followers,

@@ -148,7 +148,7 @@ pub enum CallMessage {
         /// Piece of the reply; `None` is its end.
         event: Option<Result<ReplyEvent, LanguageError>>,
     },
-    /// From an own task: the model is given knowledge, in a test.
+    /// From an own task: passages that the model is given, in a test call.
     KnowledgeGiven {
         /// Generation of the reply.
         generation: u64,
@@ -166,7 +166,7 @@ pub enum CallMessage {
     ArgumentsChosen {
         /// Number of the choice.
         number: u64,
-        /// The tools; none if one of them cannot be had.
+        /// The tools; empty if one of them is unavailable.
         offers: Arc<[ToolOffer]>,
         /// Arguments by the names of the tools.
         chosen: Vec<(String, Value)>,

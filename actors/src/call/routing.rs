@@ -61,7 +61,7 @@ pub(super) fn router(agent: &Arc<Agent>, llm: Option<&str>) -> Arc<Agent> {
     Arc::new(agent)
 }
 
-/// Asks the router. A late answer, or none, means to stay.
+/// Asks the router. Without an answer in time the call stays.
 pub(super) async fn ask(analyst: Arc<dyn Analyst>, question: RouterQuestion, number: u64, me: ActorRef<CallMessage>) {
     let (choices, values) = (question.candidates.len(), question.questions.len());
     let within = if choices == 0 { VALUES_WITHIN } else { CHOSEN_WITHIN };
@@ -83,7 +83,7 @@ pub(super) async fn ask(analyst: Arc<dyn Analyst>, question: RouterQuestion, num
     let _ = me.cast(CallMessage::Happened(event));
 }
 
-/// Reads the router's answer. None is one that came too late.
+/// Reads the router's answer. An answer without a valid choice counts as late.
 fn read(answer: &Value, choices: usize, values: usize) -> Judgement {
     let choice = match answer["route"].as_str() {
         Some(STAY) => Choice::Stay,
@@ -222,7 +222,7 @@ pub(super) async fn choose(asked: Arguments, number: u64, me: ActorRef<CallMessa
 }
 
 impl Arguments {
-    /// Returns the tools; none if one of them cannot be had.
+    /// Returns the tools; none if one of them is unavailable.
     async fn offers(&self) -> Vec<ToolOffer> {
         let asked = AssertUnwindSafe(self.runner.offered(&self.scope)).catch_unwind();
         let Ok(Ok(Ok(mut offers))) = timeout(OFFERS_WITHIN, asked).await else {

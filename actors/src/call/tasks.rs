@@ -355,7 +355,7 @@ pub(super) async fn run_tool(runner: Arc<dyn ToolRunner>, run: ToolRun, me: Acto
 }
 
 /// Searches the agent's knowledge for the last words, looks up its tools, then streams a reply as messages of
-/// `generation`. In a test it also tells what was found.
+/// `generation`. In a test call it also reports the passages.
 pub(super) async fn reply(
     (model, knowledge): (Arc<dyn LanguageModel>, CallKnowledge),
     (mut request, offers): (ReplyRequest, Offers),

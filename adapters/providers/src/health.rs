@@ -27,7 +27,7 @@ impl Health {
         Self { kinds, clock }
     }
 
-    /// Describes the outage of the first kind among the needed ones of which every provider is down.
+    /// Describes the outage of the first needed kind whose providers are all down.
     fn first_down(&self, agent: &Agent, is_needed: impl Fn(Kind) -> bool) -> Option<String> {
         let mut needed = self.kinds.iter().filter(|(kind, _)| is_needed(*kind));
         needed.find_map(|(kind, find)| {

@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Conditions of a graph that are named.
+/// Most conditions of a graph that are named.
 const LISTED: usize = 20;
 
 /// Returns a sentence for each setting of an agent that has no effect, or another one than it says. Settings

@@ -104,7 +104,8 @@ pub fn ignored_transfers(row: &AgentRow) -> Option<String> {
     (!named.is_empty()).then(|| format!("transfers without an `agentId` have no effect: {}", named.join(", ")))
 }
 
-/// Returns a warning about the conversation graph of an agent; none if there is nothing to report or it cannot be told.
+/// Returns a warning about the conversation graph of an agent. Returns `None` if there is nothing to report, or if the
+/// store is unavailable.
 pub async fn graph(store: &dyn Store, row: &AgentRow) -> Option<String> {
     let agent = agent::complete(&row.document).ok()?;
     listed(&findings_of(store, row.account, &agent).await.ok()?)

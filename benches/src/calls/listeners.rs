@@ -44,7 +44,7 @@ pub struct Heard {
     pub lost_ms: u64,
 }
 
-/// Listeners, which leave when this is dropped.
+/// Open listeners. Dropping this closes them.
 pub struct Listeners {
     heard: Arc<Mutex<Heard>>,
     reading: JoinSet<Result<(), BenchError>>,
@@ -77,8 +77,8 @@ impl Listeners {
     }
 }
 
-/// Opens this many listeners that never read, spread over the calls in progress or all at one of them. They leave when
-/// the result is dropped.
+/// Opens this many listeners that never read, spread over the calls in progress or all at one of them. Dropping
+/// the result closes them.
 pub async fn open_stalled(
     site: &Site,
     api: &ApiClient,
@@ -154,7 +154,7 @@ async fn read(mut socket: Socket, heard: Arc<Mutex<Heard>>) -> Result<(), BenchE
                     _ => {}
                 }
             }
-            Message::Close(Some(frame)) => return Err(format!("a listener was sent off: {frame}").into()),
+            Message::Close(Some(frame)) => return Err(format!("a listener was closed: {frame}").into()),
             _ => {}
         }
     }

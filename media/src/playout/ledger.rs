@@ -90,8 +90,8 @@ impl Ledger {
             .clamp(self.floor, self.sent)
     }
 
-    /// Returns the position at which the frame of so many samples ends that the line plays now. A line plays whole
-    /// frames: one that it has begun is played to its end, whatever is cleared.
+    /// Returns the position at which the frame that the line plays now ends; `frame` is the length of a frame in
+    /// samples. A line plays a frame that it has begun to its end, even after a clear.
     pub fn frame_end(&self, now_ms: u64, frame: u64) -> u64 {
         let head = self.head(now_ms);
         let begun = self.anchor.map_or(head, |anchor| anchor.position);

@@ -234,7 +234,7 @@ impl Call<'_> {
         let mut handset =
             Handset::new(order.callee.behaviour(person), &order.to).on_line(&order.callee.line(), &order.to);
         if self.switch.settings.keep_audio {
-            handset.keep_audio(self.switch.phonograph.begin(&order.to));
+            handset.keep_audio(self.switch.played_audio.begin(&order.to));
         }
         let mut opened = None;
         let mut address = order.stream_url.clone();

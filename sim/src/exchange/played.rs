@@ -31,9 +31,9 @@ impl Played {
 
 /// Audio of all phones, each with its latest call.
 #[derive(Debug, Default)]
-pub(super) struct Phonograph(Mutex<BTreeMap<String, Played>>);
+pub(super) struct PlayedAudio(Mutex<BTreeMap<String, Played>>);
 
-impl Phonograph {
+impl PlayedAudio {
     /// Begins the audio of a number's next call.
     pub(super) fn begin(&self, number: &str) -> Played {
         let played = Played::default();
@@ -58,15 +58,15 @@ mod tests {
 
     #[test]
     fn a_frame_that_is_short_is_followed_by_silence() {
-        let phonograph = Phonograph::default();
-        let played = phonograph.begin("+15550100010");
+        let played_audio = PlayedAudio::default();
+        let played = played_audio.begin("+15550100010");
         played.add(&[0x80; FRAME]);
         played.add(&[0x80; 40]);
         played.add(&[]);
-        let samples = phonograph.samples("+15550100010");
+        let samples = played_audio.samples("+15550100010");
         assert_eq!(samples.len(), 3 * FRAME);
         let loud = |samples: &[i16]| samples.iter().filter(|sample| sample.abs() > 1_000).count();
         assert_eq!((loud(&samples), loud(&samples[FRAME + 40..])), (FRAME + 40, 0));
-        assert!(phonograph.samples("+15550100011").is_empty());
+        assert!(played_audio.samples("+15550100011").is_empty());
     }
 }

@@ -38,7 +38,7 @@ impl Operator {
         socket.send(Message::text(start)).await.map_err(io::Error::other)?;
         match timeout(READY_WITHIN, socket.next()).await {
             Ok(Some(Ok(Message::Text(event)))) if event.as_str().contains("ready") => Ok(Self(socket)),
-            other => Err(io::Error::other(format!("the call is not ours: {other:?}"))),
+            other => Err(io::Error::other(format!("the operator was refused: {other:?}"))),
         }
     }
 
@@ -61,7 +61,7 @@ impl Operator {
                 }
                 message = self.0.next() => match message {
                     Some(Ok(Message::Close(frame))) => {
-                        return Err(io::Error::other(format!("the operator was sent off: {frame:?}")));
+                        return Err(io::Error::other(format!("the service closed the operator's connection: {frame:?}")));
                     }
                     Some(Ok(_)) => {}
                     Some(Err(error)) => return Err(io::Error::other(error)),

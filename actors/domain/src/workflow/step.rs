@@ -32,7 +32,7 @@ pub enum Input<'a> {
     Judged {
         /// The choice.
         choice: Choice,
-        /// Values in the order of the questions; none for a value that could not be had.
+        /// Values in the order of the questions; none for a value that the model did not give.
         values: Vec<Option<Value>>,
     },
     /// The present node could not be entered: its agent is gone, its tools are unavailable, its destination refused.
@@ -46,7 +46,7 @@ pub enum Choice {
     Candidate(usize),
     /// None of them: the call stays, or goes on by an edge for that.
     Stay,
-    /// The answer is late or could not be had. The call stays.
+    /// The answer is late or failed. The call stays.
     Missed,
 }
 

@@ -45,7 +45,7 @@ impl EffectHandler {
         }
     }
 
-    /// Keeps what a reply was given, for the record of its turn.
+    /// Keeps the passages that a reply was given, for the record of its turn.
     pub(super) fn knowledge_given(&mut self, generation: u64, passages: Vec<Excerpt>) {
         if generation == self.reply_generation {
             self.passages = passages;

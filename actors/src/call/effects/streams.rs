@@ -1,4 +1,4 @@
-//! Starts the call's audio streams, or what stands in for them.
+//! Starts the call's audio streams, or the text stream of a call that is held in text.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ impl EffectHandler {
         self.opened(opened.map(|(stream, _)| stream));
     }
 
-    /// Opens the stand-in for audio, once.
+    /// Opens the text stream.
     async fn open_text_stream(&mut self) {
         self.streams += 1;
         let number = self.streams;

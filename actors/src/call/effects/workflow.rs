@@ -21,7 +21,7 @@ use domain::{
     workflow::{Candidate, Finding, Graph, Known, Question, findings},
 };
 
-/// Workings of the graph.
+/// State of the effects of a walk.
 #[derive(Default)]
 pub(super) struct Graphs {
     /// The agent without the changes of the present node, and that node.

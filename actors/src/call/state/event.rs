@@ -135,7 +135,7 @@ pub enum Event {
     ArgumentsChosen {
         /// Number of the choice within the walk.
         number: u64,
-        /// Names of the tools with their arguments; none if one of the tools cannot be had.
+        /// Names of the tools with their arguments; empty if one of the tools is unavailable.
         chosen: Vec<(String, Value)>,
     },
     /// Another agent was looked up to take the call over.

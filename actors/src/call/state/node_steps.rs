@@ -1,5 +1,4 @@
-//! Carries out the steps of a walk with the means that the call has anyway: replies, tools, transfers, hand-overs, and
-//! the end.
+//! Carries out the steps of a walk: replies, tools, transfers, hand-overs, and the end.
 
 use domain::{
     agent::UsableTransfer,
@@ -39,7 +38,7 @@ impl State {
             self.reply_in_node(Some(&node), now_ms, fx);
             return Ok(true);
         }
-        // It was made for the node before.
+        // The reply made ahead is for the node before.
         self.drop_early(Waste::Overtaken, fx);
         match step {
             Step::Adopt { node, .. } => {
@@ -122,7 +121,7 @@ impl State {
         fx.push(Effect::ChooseArguments { number, tools });
     }
 
-    /// Runs the tools of the node with the arguments that were chosen. None means that they cannot be had.
+    /// Runs the tools of the node with the arguments that were chosen. If there are none, a tool is unavailable.
     pub(super) fn arguments_chosen(
         &mut self,
         number: u64,

@@ -96,8 +96,8 @@ impl State {
         asked
     }
 
-    /// Has the reply made ahead begun in the node that the words so far lead to. If a model judges that, it is asked
-    /// beside it.
+    /// Begins the reply made ahead, in the node that the words so far lead to. If a model judges that, it is asked at
+    /// the same time.
     pub(super) fn ask_ahead(&mut self, fx: &mut Vec<Effect>) {
         let (Some(rules), Some(walking)) = (self.rules.graph.clone(), &self.walking) else {
             return fx.push(Effect::StartReply);
@@ -121,7 +121,7 @@ impl State {
                     if let Some(walking) = &mut self.walking {
                         walking.ahead = Some(asked);
                     }
-                    // Most words lead nowhere else.
+                    // After most turns the call stays in its node.
                     Step::Reply
                 }
             };

@@ -42,7 +42,7 @@ pub(super) enum Opening {
     OptOutQuestion,
     /// The news that nobody was reached, since the call was being transferred.
     NobodyThere,
-    /// The news that the operator who had the call is gone.
+    /// The news that the operator's connection was lost.
     OperatorGone,
     /// The goodbye to a user who opted out of calls.
     OptedOut,

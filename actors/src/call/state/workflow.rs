@@ -319,7 +319,7 @@ impl State {
     ) {
         let extracted = node.map_or(&[][..], |node| graph.extracts(node)).iter();
         for (name, text) in extracted.filter_map(|(name, _)| texts.get_key_value(name)) {
-            // Too much is not kept; the walk knows it all the same.
+            // Values beyond the limit are not collected; the walk keeps them.
             if self.history.collect(&json!({ "entity": name, "value": text })).is_ok() {
                 fx.push(Effect::KeepCollected);
             }

@@ -1,5 +1,5 @@
 //! `POST /public/v1/conversations/{conversationId}/text`: a turn of the user in a test call that is held in text, and
-//! what the agent says to it.
+//! the agent's answer.
 
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ enum Next {
     Nobody,
 }
 
-/// Handles the request. If the agent speaks, it has its say first.
+/// Handles the request. If the agent is speaking, its turn ends first.
 pub async fn write(
     State(state): State<RestState>,
     (Caller(account), key): (Caller, CallerKey),
@@ -129,7 +129,7 @@ pub async fn write(
     Ok(Reply::ok(talk.answer).into_response())
 }
 
-/// A call as its events tell it.
+/// Follows a call by its events.
 struct Talk {
     events: Receiver<LiveEvent>,
     answer: TextAnswer,
@@ -153,13 +153,13 @@ impl Talk {
         talk
     }
 
-    /// Waits until the agent has said what it has to say, or until the limit. Keeps only what it did meanwhile.
+    /// Waits until the agent's turn is over, or until the limit. Keeps only the turns and tool calls of this time.
     async fn until_next(&mut self, state: &RestState, limit: Instant) {
         self.answer.turns.clear();
         self.answer.tool_calls.clear();
         while self.answer.next != Next::Nobody {
             if self.answer.next == Next::User && self.events.is_empty() {
-                // The state is told before the turns that belong to it. The call answers once all is told.
+                // The state comes before the turns that belong to it. The call answers after it has sent both.
                 state.switchboard.inspect_call(self.answer.conversation_id).await;
                 if self.events.is_empty() {
                     return;

@@ -133,7 +133,7 @@ impl Feed {
             LiveEvent::Operator { by } => ("operator", json!({ "by": by })),
             LiveEvent::Node { node } => ("node", json!({ "node": node })),
             LiveEvent::Turn(turn) => ("turn", json!(conversation::turn_of(*turn))),
-            // The lists of turns and events show it.
+            // Clients read recorded events from the lists.
             LiveEvent::Recorded(_) => return true,
             LiveEvent::End => ("end", json!({})),
         };

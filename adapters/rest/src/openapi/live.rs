@@ -107,7 +107,7 @@ fn following() -> Vec<Operation> {
             "Follow a live call",
         )
         .ours()
-        .note("Server-sent events `state`, `words`, `turn`, `lost` and `end`.")
+        .note("Server-sent events `state`, `words`, `operator`, `node`, `turn`, `lost` and `end`.")
         .raw(
             "200",
             "text/event-stream",

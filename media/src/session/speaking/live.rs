@@ -239,7 +239,7 @@ impl Speaking {
         let seam = tail.len();
         fade_end(&mut tail, seam);
         if seam > 0 {
-            // A whole frame, so that the frames after it begin with the messages.
+            // Padded to whole frames, so that the next message begins with a frame.
             tail.resize(samples as usize, 0);
         }
         let mut encoded = Vec::new();

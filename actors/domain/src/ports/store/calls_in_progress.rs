@@ -36,7 +36,7 @@ pub struct CallInProgress {
     pub answered_at: Option<Timestamp>,
     /// Operator that has the call now.
     pub operator: Option<CallOperator>,
-    /// Whether an agent is tried out with it.
+    /// Whether it is a test call.
     pub is_test: bool,
 }
 

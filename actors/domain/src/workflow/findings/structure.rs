@@ -124,7 +124,7 @@ fn cycle(graph: &Graph) -> Vec<&str> {
         let is_unconditional = |to: &&str| passes(to) && (own.contains(to) || !all.contains(to));
         onward.insert(id, next(graph, id).filter(is_unconditional).collect());
     }
-    // What is left without the nodes that lead to none of the others, or are led to by none, leads round for ever.
+    // Nodes that lead to none of the others, or that none of the others leads to, are on no cycle.
     loop {
         let led_to: BTreeSet<&str> = onward.values().flatten().copied().collect();
         let leads = |next: &Vec<&str>| next.iter().any(|to| onward.contains_key(to));

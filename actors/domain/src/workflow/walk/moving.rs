@@ -214,7 +214,7 @@ impl<'a> Moving<'a> {
         self.move_to(target, None, (Cause::Jump, None))
     }
 
-    /// Makes the assignments of the present node. One whose value could not be had is skipped.
+    /// Makes the assignments of the present node. An assignment without a value is skipped.
     pub(super) fn update(&mut self, answers: &[Option<Value>]) {
         let Some(NodeKind::UpdateState { updates }) = self.kind() else {
             return;
