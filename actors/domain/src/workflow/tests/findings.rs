@@ -1,3 +1,5 @@
+//! Findings about graphs: each mistake at its path, and the limits.
+
 use std::time::Instant;
 
 use serde_json::{Value, json};
