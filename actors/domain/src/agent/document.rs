@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     Agent, Problem,
@@ -146,6 +146,15 @@ pub fn referenced_rules(stored: &Map<String, Value>) -> Vec<Reference> {
 /// Returns whether the document sets `issueTracking`.
 pub fn tracks_issues(stored: &Map<String, Value>) -> bool {
     at(stored, "platformSettings.callActions.issueTracking") == Some(&Value::Bool(true))
+}
+
+/// Returns what is wrong in a part of a `conversationConfig`, each with its path from there. Unknown fields are passed
+/// over, as the official types have more than ours.
+pub fn config_problems(config: &Map<String, Value>) -> Vec<Problem> {
+    let body = json!({ "conversationConfig": config });
+    let (_, problems) = Walk::check(&body, &AGENT, Mode::Patch);
+    let known = problems.into_iter().filter(|problem| problem.code != "unknown_field");
+    known.collect()
 }
 
 fn checked(body: &Value) -> (Map<String, Value>, Vec<Problem>) {

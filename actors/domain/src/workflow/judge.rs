@@ -3,6 +3,7 @@
 use std::{
     cmp::Ordering,
     collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
 };
 
 use serde_json::Value;
@@ -28,6 +29,9 @@ const SHORT_WORDS: usize = 6;
 const ABOUT_CALLERS: &str = "caller callers user users customer client contact says said asks asked wants wanted needs mentions \
     mentioned talks speaks requests requested conversation call agrees agree accepts accept confirms confirm declines decline \
     refuses refuse rejects reject disagrees interested willing says yes no never without";
+/// Stems of [`ABOUT_CALLERS`].
+static ABOUT: LazyLock<BTreeSet<Box<str>>> =
+    LazyLock::new(|| terms(ABOUT_CALLERS, ABOUT_CALLERS).into_iter().collect());
 /// Words of conditions under which the caller says yes.
 const YES: [&str; 12] = [
     "yes",
@@ -128,7 +132,6 @@ impl Condition {
         let plain = plain(text);
         let has = |words: &[&str]| words.iter().any(|word| contains(&plain, word));
         let content = terms(text, text);
-        let about: BTreeSet<Box<str>> = terms(ABOUT_CALLERS, ABOUT_CALLERS).into_iter().collect();
         let is_negated = has(&NOT);
         let answer = match (has(&YES), has(&NO)) {
             (true, false) => Some(!is_negated),
@@ -137,7 +140,7 @@ impl Condition {
         };
         Self {
             content: content.len(),
-            telling: content.into_iter().filter(|term| !about.contains(term)).collect(),
+            telling: content.into_iter().filter(|term| !ABOUT.contains(term)).collect(),
             answer,
             is_negative: is_negated || answer == Some(false),
             number: number(text),
@@ -160,9 +163,20 @@ impl Condition {
         }
     }
 
+    /// Returns false if no form of a word is in the condition.
+    fn may_name(&self, word: &str) -> bool {
+        let begin: String = word.to_lowercase().chars().take(2).collect();
+        self.plain.contains(&begin) || plain(&begin) != begin
+    }
+
     /// Returns whether a collected value satisfies the condition, which must name the variable.
     fn holds_for(&self, name: &str, value: &Value) -> bool {
-        let words = terms(&name.replace(['_', '-'], " "), &self.plain);
+        let name = name.replace(['_', '-'], " ");
+        // Most names fail here. Stems cost much more.
+        if !name.split(' ').all(|word| self.may_name(word)) {
+            return false;
+        }
+        let words = terms(&name, &self.plain);
         let is_named = !words.is_empty() && words.iter().all(|word| self.telling.contains(word));
         let said = || terms(&in_words(value), &self.plain);
         is_named

@@ -6,10 +6,15 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{Changes, Condition, Edge, Graph, Node, NodeKind, Test, Way, findings::Found};
-use crate::agent::{Entity, Workflow, graph_problems};
+use crate::agent::{Entity, Workflow, config_problems, graph_problems};
 
 /// Most silence before a hand-over, in milliseconds: as for a transfer to an agent.
 const MOST_DELAY_MS: u64 = 600_000;
+
+/// Most conditions out of a node that are judged at once, with those of global nodes.
+const MOST_CONDITIONS: usize = 100;
+/// Most variables that a node extracts.
+const MOST_EXTRACTED: usize = 50;
 
 /// Fields of the official types that have no effect.
 const WITHOUT_EFFECT: [&str; 10] = [
@@ -74,17 +79,44 @@ impl Graph {
             }
             for (node, ways) in &mut ways {
                 let order = orders.get(node).map_or(&[][..], Vec::as_slice);
-                ways.sort_by_key(|way: &Way| order.iter().position(|id| *id == way.edge).unwrap_or(usize::MAX));
+                // Of an id that is there twice, the first place counts.
+                let places = order.iter().enumerate().rev().map(|(place, id)| (id.as_str(), place));
+                let places: BTreeMap<&str, usize> = places.collect();
+                ways.sort_by_key(|way: &Way| places.get(way.edge.as_str()).copied().unwrap_or(usize::MAX));
             }
         }
-        Some(Self {
+        let mut graph = Self {
             nodes,
             edges,
             ways,
             prevents_loops: workflow.prevent_subagent_loops,
             router: workflow.router.clone().filter(|router| !router.trim().is_empty()),
-            found: found.list(),
-        })
+            found: Vec::new(),
+        };
+        graph.report_too_much(&mut found);
+        graph.found = found.list();
+        Some(graph)
+    }
+
+    /// Reports nodes with more conditions or variables than can be judged between two words of the caller.
+    fn report_too_much(&self, found: &mut Found) {
+        let everywhere = self.nodes.values().filter(|node| node.global.is_some()).count();
+        for (id, node) in &self.nodes {
+            let path = format!("workflow.nodes.{id}");
+            let tests = self.ways(id).iter().filter_map(|way| self.condition(way));
+            let judged = tests.filter(|condition| matches!(condition.test, Test::Llm { .. } | Test::Expression { .. }));
+            let count = judged.count() + everywhere;
+            if count > MOST_CONDITIONS {
+                let message =
+                    format!("has {count} conditions to judge at once; at most {MOST_CONDITIONS} are possible");
+                found.block(&path, message);
+            }
+            let count = node.extract.len();
+            if count > MOST_EXTRACTED {
+                let message = format!("has {count} entries; at most {MOST_EXTRACTED} are possible");
+                found.block(&format!("{path}.extract"), message);
+            }
+        }
     }
 }
 
@@ -104,9 +136,13 @@ fn node(path: &str, given: &Value, found: &mut Found) -> Node {
     }
     let global = given.get("global");
     let extract = given["extract"].as_object().into_iter().flatten();
+    let changes = read::<Changes>(path, given, found).unwrap_or_default();
+    for problem in config_problems(&changes.config) {
+        found.block(&format!("{path}.{}", problem.path), problem.message);
+    }
     Node {
         kind,
-        changes: read::<Changes>(path, given, found).unwrap_or_default(),
+        changes,
         global: global.and_then(|given| read(&format!("{path}.global"), given, found)),
         extract: extract
             .map(|(name, entity)| (name.clone(), Entity::read(entity)))
@@ -187,7 +223,11 @@ fn ids(list: &Value, names: [&str; 2]) -> Value {
     items.iter().map(id).collect()
 }
 
+/// Returns a name in camelCase. One with an underscore too many is no field of the official types, and stays as it is.
 fn camel_case(name: &str) -> String {
+    if name.starts_with('_') || name.ends_with('_') || name.contains("__") {
+        return name.to_owned();
+    }
     let mut words = name.split('_');
     let mut camel = words.next().unwrap_or_default().to_owned();
     for word in words {

@@ -16,6 +16,9 @@ use self::moving::{Moving, Next};
 use super::{Cause, Choice, Graph, HandOver, Input, Moves, NodeKind, Step};
 use crate::{analysis::values::in_words, id::AgentId};
 
+/// Most bytes of all values that a graph sets, because each move keeps them.
+const MOST_VALUE_BYTES: usize = 16 * 1024;
+
 /// Most moves without a word of the caller.
 pub const MOST_HOPS: u32 = 12;
 
@@ -129,6 +132,16 @@ impl Walk {
     /// Returns the id of the node whose changes of the agent hold; none for the agent as it is.
     pub fn adopted(&self) -> Option<&str> {
         self.home.as_deref()
+    }
+
+    /// Sets a value, unless all of them would become too large.
+    fn set(&mut self, name: &str, value: Value) {
+        let size = |name: &str, value: &Value| name.len() + in_words(value).len();
+        let others = self.values.iter().filter(|(known, _)| *known != name);
+        let others: usize = others.map(|(name, value)| size(name, value)).sum();
+        if others + size(name, &value) <= MOST_VALUE_BYTES {
+            self.values.insert(name.to_owned(), value);
+        }
     }
 
     /// Returns the values that the graph set. They take precedence over the call's own.

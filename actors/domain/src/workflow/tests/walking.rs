@@ -1,3 +1,5 @@
+//! Walks through graphs: each type of node and edge, global nodes, resuming, bounds.
+
 use serde_json::{Value, json};
 
 use super::*;

@@ -222,7 +222,7 @@ impl<'a> Moving<'a> {
         let mut answers = answers.iter();
         for update in updates {
             if let Some(value) = update.expression.value(&self.scope(), &mut answers) {
-                self.walk.values.insert(update.variable_name.clone(), value);
+                self.walk.set(&update.variable_name, value);
             }
         }
     }
@@ -242,7 +242,7 @@ impl<'a> Moving<'a> {
                 (true, _) => missing.contains(name) && entities.iter().filter(is_alike).count() == 1,
             };
             if let Some(value) = is_certain.then(|| understand(entity, said)).flatten() {
-                self.walk.values.insert(name.clone(), value);
+                self.walk.set(name, value);
             }
         }
     }
@@ -313,7 +313,7 @@ impl<'a> Moving<'a> {
                 .zip(value.as_ref())
                 .and_then(|(entity, value)| checked(entity, value))
             {
-                self.walk.values.insert(name.clone(), value);
+                self.walk.set(name, value);
             }
         }
         let found = self.first_way(answers);
