@@ -188,7 +188,7 @@ const WHO_IS_THIS: [&str; 20] = [
     "are you a robot",
     "are you real",
 ];
-const REPEAT: [&str; 18] = [
+const REPEAT: [&str; 20] = [
     "are you there",
     "are you still there",
     "anybody there",
@@ -202,6 +202,8 @@ const REPEAT: [&str; 18] = [
     "didn't catch",
     "didn't hear",
     "didn't get that",
+    "didn't understand",
+    "don't understand",
     "what did you say",
     "what was that",
     "what do you mean",
