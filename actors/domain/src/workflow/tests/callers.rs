@@ -132,7 +132,7 @@ impl Caller {
         words.choose(&mut self.random).copied().unwrap()
     }
 
-    /// Returns one of the texts and the place of another one.
+    /// Returns two different texts.
     fn two_of<'a>(&mut self, words: &[&'a str]) -> [&'a str; 2] {
         let (one, step) = (
             self.random.random_range(0..words.len()),
@@ -363,25 +363,20 @@ fn a_hundred_callers_reach_their_department() {
     let workflow = example("reception");
     each(|caller, seed| {
         let departments = DEPARTMENTS.map(|(name, _)| name);
-        let [wanted, _] = caller.two_of(&departments);
-        let [_, other] = match wanted {
-            "person" => [wanted, wanted],
-            _ => loop {
-                let two = caller.two_of(&departments[..3]);
-                if two[1] != wanted {
-                    break two;
-                }
-            },
-        };
+        let wanted = caller.one_of(&departments);
+        let [one, another] = caller.two_of(&departments[..3]);
+        let other = if one == wanted { another } else { one };
+        // Whoever wants a person names no department.
+        let corrects = wanted != "person";
         let says = |name: &str| DEPARTMENTS.iter().find(|(known, _)| *known == name).unwrap().1;
         let call = caller.calls(&workflow, |caller, _, _| {
             let [words, others] = [says(wanted), says(other)].map(|words| caller.one_of(&words));
             match caller.random.random_range(0..8) {
                 0 => caller.one_of(&HOURS).to_owned(),
                 1 => "I have a question.".to_owned(),
-                2 if other != wanted => format!("{others} Sorry, I mean: {words}"),
-                3 if other != wanted => format!("Not {other}, {wanted}, please."),
-                4 if other != wanted => format!("{other}, no, {wanted}, please."),
+                2 if corrects => format!("{others} Sorry, I mean: {words}"),
+                3 if corrects => format!("Not {other}, {wanted}, please."),
+                4 if corrects => format!("{other}, no, {wanted}, please."),
                 _ => words.to_owned(),
             }
         });
