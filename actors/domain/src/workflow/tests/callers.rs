@@ -366,7 +366,7 @@ fn a_hundred_callers_reach_their_department() {
         let wanted = caller.one_of(&departments);
         let [one, another] = caller.two_of(&departments[..3]);
         let other = if one == wanted { another } else { one };
-        // Whoever wants a person names no department.
+        // A wish for a person names no department.
         let corrects = wanted != "person";
         let says = |name: &str| DEPARTMENTS.iter().find(|(known, _)| *known == name).unwrap().1;
         let call = caller.calls(&workflow, |caller, _, _| {
