@@ -188,7 +188,7 @@ const WHO_IS_THIS: [&str; 20] = [
     "are you a robot",
     "are you real",
 ];
-const REPEAT: [&str; 20] = [
+const REPEAT: [&str; 18] = [
     "are you there",
     "are you still there",
     "anybody there",
@@ -202,21 +202,22 @@ const REPEAT: [&str; 20] = [
     "didn't catch",
     "didn't hear",
     "didn't get that",
-    "didn't understand",
-    "don't understand",
     "what did you say",
     "what was that",
     "what do you mean",
     "can't hear you",
     "come again",
 ];
-const REPEAT_ALONE: [&str; 9] = [
+const REPEAT_ALONE: [&str; 12] = [
     "what",
     "sorry",
     "pardon",
     "pardon me",
     "huh",
     "excuse me",
+    "i don't understand",
+    "i didn't understand",
+    "sorry i don't understand",
     "sorry what",
     "what sorry",
     "i'm sorry",

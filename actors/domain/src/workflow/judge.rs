@@ -223,9 +223,12 @@ fn choice(conditions: &[&str], said: &str, values: &BTreeMap<String, Value>) -> 
                 (false, _) => {}
             }
             // A word of several conditions does not tell them apart.
-            let holders = |term: &Box<str>| conditions.iter().filter(|one| one.telling.contains(term)).count();
-            let is_shared = |term: &&Box<str>| heard.contains(*term) && holders(term) == 1;
-            let shared = condition.telling.iter().filter(is_shared).count();
+            let holders = |term: &str| conditions.iter().filter(|one| one.telling.contains(term)).count();
+            let shared = condition
+                .telling
+                .iter()
+                .filter(|term| heard.contains(*term) && holders(term) == 1);
+            let shared = shared.count();
             condition.score(said, (said_yes, shared), values)
         };
         conditions.iter().map(score).collect()
