@@ -4,6 +4,7 @@
 pub(super) mod class;
 mod dashboards;
 mod delays;
+mod graph;
 pub(super) mod judge;
 mod listeners;
 mod providers;
@@ -11,7 +12,7 @@ mod recordings;
 mod report;
 pub(super) mod round;
 
-use self::round::{Clients, Round};
+use self::round::{Extra, Round};
 use super::{
     BenchError,
     figures::{Figure, table, write_json},
@@ -26,16 +27,16 @@ pub(super) const PAUSE_MS: u64 = 200;
 /// `--strict`, every figure met its target.
 pub async fn run(args: BenchCallsArgs) -> Result<bool, BenchError> {
     let mut rounds = Vec::new();
-    let mut beside = vec![Clients::default()];
-    let clients = Clients::of(&args);
-    if clients.any() {
+    let mut extras = vec![Extra::default()];
+    let extra = Extra::of(&args);
+    if extra.any() {
         stay_on(round::client_core()).await?;
-        beside.push(clients);
+        extras.push(extra);
     }
     for calls in &args.calls {
-        for clients in &beside {
-            println!("{} …", clients.beside(*calls));
-            rounds.push(round::run(*calls, *clients, &args).await?);
+        for extra in &extras {
+            println!("{} …", extra.name(*calls));
+            rounds.push(round::run(*calls, *extra, &args).await?);
         }
     }
     let mut figures: Vec<_> = rounds.iter().map(report::figures).collect();
@@ -43,7 +44,7 @@ pub async fn run(args: BenchCallsArgs) -> Result<bool, BenchError> {
     println!("\n{}{}", table(runs, &figures), report::late_phones(&rounds));
     let moved = report::moved(&rounds);
     if !moved.is_empty() {
-        let runs = rounds.iter().filter(|round| round.clients.any()).map(Round::name);
+        let runs = rounds.iter().filter(|round| round.extra.any()).map(Round::name);
         println!("\n{}", table(runs, &moved));
         figures.extend(moved);
     }

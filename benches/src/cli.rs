@@ -159,6 +159,12 @@ pub struct BenchCallsArgs {
         value_parser = clap::value_parser!(u32).range(0..=2_000))]
     pub stalled_listeners: u32,
 
+    /// Measure each number of calls twice, without and with a conversation graph of the agent, whose edges the model
+    /// judges after each turn
+    #[arg(long, conflicts_with_all = ["streams", "dashboards", "listeners", "stalled_listeners", "faulty", "plot"],
+        requires = "providers")]
+    pub graph: bool,
+
     /// All listeners hear the same call
     #[arg(long)]
     pub on_one: bool,

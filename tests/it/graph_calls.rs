@@ -1,6 +1,6 @@
 //! Whole calls through a conversation graph: the agent over REST, a phone that talks, and what it hears.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fs, sync::Arc};
 
 use domain::ports::language_model::LanguageModel;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use sim::exchange::{LogEvent, Script, Step};
 use support::{
     model_stubs::{model, stubs},
     phone_log::Words,
-    words::texts,
+    words::{collected, texts},
     world::{World, WorldSettings},
 };
 
@@ -55,6 +55,20 @@ fn reception() -> Value {
                 "f": always("garden", "bye"),
             },
         },
+    })
+}
+
+/// Returns an agent with the graph of an example in the documentation.
+fn example(name: &str) -> Value {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/examples/workflows");
+    let workflow: Value = serde_json::from_str(&fs::read_to_string(format!("{folder}/{name}.json")).unwrap()).unwrap();
+    json!({
+        "name": name,
+        "conversationConfig": { "agent": {
+            "greetingMessage": "Greenfield, good morning.",
+            "prompt": { "prompt": "You are the telephone agent of Greenfield." },
+        } },
+        "workflow": workflow,
     })
 }
 
@@ -157,4 +171,69 @@ async fn a_conversation_without_a_graph_shows_no_path() {
     plain["workflow"] = json!({});
     let (_world, conversation, heard) = called(scripts(&["Good bye."]), plain).await;
     assert_eq!(conversation.get("workflowPath"), None, "{heard:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_is_qualified_as_the_example_says() {
+    let settings = scripts(&["Yes, I am interested.", "We need eighty seats, I think."]);
+    let (_world, conversation, heard) = called(settings, example("qualification")).await;
+    let nodes = ["start", "interest", "size", "large", "qualified"];
+    assert_eq!(path(&conversation), nodes, "{heard:?}");
+    let last = "A colleague from our sales team will call you about an offer.";
+    assert_eq!(heard.last().unwrap(), last, "{heard:?}");
+    assert_eq!(conversation["status"], "completed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_is_booked_in_as_the_example_says() {
+    let settings = scripts(&[
+        "How about Friday?",
+        "In the afternoon, please.",
+        "No, that is wrong.",
+        "On Tuesday, please.",
+        "In the afternoon, please.",
+        "Yes, that is right.",
+    ]);
+    let (_world, conversation, heard) = called(settings, example("appointment")).await;
+    let nodes = [
+        "start", "day", "time", "confirm", "day", "time", "confirm", "booked", "end",
+    ];
+    assert_eq!(path(&conversation), nodes, "{heard:?}");
+    let asked = |day: &str| format!("So that is {day} in the afternoon. Is that right?");
+    assert!(
+        heard.contains(&asked("Friday")) && heard.contains(&asked("Tuesday")),
+        "{heard:?}"
+    );
+    assert_eq!(
+        heard.last().unwrap(),
+        "You are booked in. See you on Tuesday.",
+        "{heard:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_answers_a_survey_as_the_example_says() {
+    let settings = scripts(&["I would say nine out of ten.", "Yes, of course I would."]);
+    let (_world, conversation, heard) = called(settings, example("survey")).await;
+    let nodes = ["start", "rating", "recommend", "count", "happy", "end"];
+    assert_eq!(path(&conversation), nodes, "{heard:?}");
+    assert_eq!(heard.last().unwrap(), "That is wonderful, thank you.", "{heard:?}");
+    let collected = ["rating", "recommend"].map(|entity| collected(&conversation, entity));
+    assert_eq!(collected[0], Some("9"), "{conversation:#}");
+    assert!(collected[1].is_some(), "{conversation:#}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_reaches_a_department_as_the_example_says() {
+    let settings = scripts(&["What are your opening hours?", "I have a question about my invoice."]);
+    let (world, conversation, heard) = called(settings, example("reception")).await;
+    let nodes = ["start", "desk", "hours", "desk", "billing"];
+    assert_eq!(path(&conversation), nodes, "{heard:?}");
+    let hours = "We are open from nine to five, Monday to Friday. What else can I do for you?";
+    assert!(heard.contains(&hours.to_owned()), "{heard:?}");
+    let asked = LogEvent::TransferAsked {
+        to: "+15550100003".to_owned(),
+        kind: "conference".to_owned(),
+    };
+    assert!(world.entries().iter().any(|entry| entry.event == asked), "{heard:?}");
 }

@@ -21,7 +21,7 @@ use futures_util::{StreamExt, stream, stream::BoxStream};
 pub use self::reply::plan;
 pub(crate) use self::{
     answer::{understand, yes_or_no},
-    numbers::number,
+    numbers::{corrected, number},
 };
 use crate::ports::language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest};
 

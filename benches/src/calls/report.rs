@@ -22,6 +22,9 @@ use sim::samples::Samples;
 /// Most that clients beside the calls may add to the response, in ms at the 95th percentile.
 const MOVED_MS: f64 = 5.0;
 
+/// Most that a conversation graph may add to the response, in ms: p50 and p95.
+const GRAPH_MOVED_MS: [f64; 2] = [50.0, 150.0];
+
 /// Most memory of the service that a listener who never reads may take, in MiB.
 const MIB_PER_STALLED: f64 = 1.0;
 
@@ -144,39 +147,47 @@ pub fn figures(round: &Round) -> Vec<Figure> {
     figures
 }
 
-/// Returns for each round with clients how they changed the round before it, which has none.
+/// Returns for each round with a difference how that changed the plain round before it.
 pub fn moved(rounds: &[Round]) -> Vec<Vec<Figure>> {
-    let pairs = rounds.windows(2).filter(|pair| pair[1].clients.any());
+    let pairs = rounds.windows(2).filter(|pair| pair[1].extra.any());
     pairs.map(|pair| moved_by(&pair[0], &pair[1])).collect()
 }
 
 fn moved_by(without: &Round, with: &Round) -> Vec<Figure> {
-    let p95 = |round: &Round| together(round, Class::is_clean).responses_ms.percentile(0.95);
-    let [before, after] = [without, with].map(p95);
-    let moved = before.zip(after).map(|(before, after)| after - before);
-    let response = with.pause.response();
-    let mut figures = vec![
-        Figure::new(format!("{response}, ms, p95, without"), before, "", 1),
-        Figure::new(format!("{response}, ms, p95, with"), after, "", 1),
-        Figure::new("clients moved it by, ms", moved, "", 1).at_most(MOVED_MS),
-        Figure::new(
-            "cores of the service, added",
-            with.service_cores - without.service_cores,
-            "",
-            3,
-        ),
-    ];
-    if with.clients.dashboards > 0 {
+    let mut figures = Vec::new();
+    if with.extra.graph {
+        figures.extend(response_moved(without, with, (0.5, "p50"), GRAPH_MOVED_MS[0]));
+        figures.extend(response_moved(without, with, (0.95, "p95"), GRAPH_MOVED_MS[1]));
+        figures.push(Figure::count("moves in the graph", with.moves).at_least(1.0));
+    } else {
+        figures.extend(response_moved(without, with, (0.95, "p95"), MOVED_MS));
+    }
+    let cores = with.service_cores - without.service_cores;
+    figures.push(Figure::new("cores of the service, added", cores, "", 3));
+    if with.extra.dashboards > 0 {
         figures.extend(of_dashboards(&with.requests));
     }
-    if with.clients.listeners > 0 {
+    if with.extra.listeners > 0 {
         figures.extend(of_listeners(&with.heard));
     }
-    if with.clients.stalled > 0 {
+    if with.extra.stalled > 0 {
         let each = Figure::new("MiB of the service per stalled listener", with.mib_per_stalled, "", 3);
         figures.push(each.at_most(MIB_PER_STALLED));
     }
     figures
+}
+
+/// Returns the response without and with a difference at this share, and by how much it moved, with its target.
+fn response_moved(without: &Round, with: &Round, (share, label): (f64, &str), most: f64) -> [Figure; 3] {
+    let of = |round: &Round| together(round, Class::is_clean).responses_ms.percentile(share);
+    let [before, after] = [without, with].map(of);
+    let moved = before.zip(after).map(|(before, after)| after - before);
+    let response = with.pause.response();
+    [
+        Figure::new(format!("{response}, ms, {label}, without"), before, "", 1),
+        Figure::new(format!("{response}, ms, {label}, with"), after, "", 1),
+        Figure::new(format!("{label} moved by, ms"), moved, "", 1).at_most(most),
+    ]
 }
 
 fn of_dashboards(requests: &Requests) -> [Figure; 5] {
@@ -275,8 +286,9 @@ fn round_json(round: &Round) -> Value {
         })
         .collect();
     json!({
-        "calls": round.calls, "dashboards": round.clients.dashboards, "listeners": round.clients.listeners,
-        "stalledListeners": round.clients.stalled, "onOneCall": round.clients.on_one, "measured": round.pause.response(),
+        "calls": round.calls, "dashboards": round.extra.dashboards, "listeners": round.extra.listeners,
+        "stalledListeners": round.extra.stalled, "onOneCall": round.extra.on_one, "graph": round.extra.graph,
+        "movesInGraph": round.moves, "measured": round.pause.response(),
         "serviceCores": round.service_cores, "coresPerCall": round.cores_per_call(),
         "serviceWaitedShare": round.service_waited,
         "kibPerCall": round.kib_per_call, "idleMib": round.idle_mib,

@@ -9,6 +9,7 @@ use super::{
     class::{Class, Mix},
     dashboards::{Dashboards, Requests, Traffic},
     delays::HeldUp,
+    graph,
     judge::{Verdict, judge},
     listeners::{Heard, Listeners, open_stalled},
     providers::Behind,
@@ -98,9 +99,9 @@ impl Pause {
     }
 }
 
-/// Clients beside the calls.
+/// Difference of a round from the plain one before it: clients beside the calls, or a graph of their agent.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Clients {
+pub struct Extra {
     /// Open dashboards.
     pub dashboards: u32,
     /// Listeners.
@@ -109,26 +110,29 @@ pub struct Clients {
     pub stalled: u32,
     /// Whether all listeners hear the same call.
     pub on_one: bool,
+    /// Whether the agent has a conversation graph.
+    pub graph: bool,
 }
 
-impl Clients {
-    /// Returns the clients that the command line asks for.
+impl Extra {
+    /// Returns the difference that the command line asks for.
     pub fn of(args: &BenchCallsArgs) -> Self {
         Self {
             dashboards: args.dashboards,
             listeners: args.listeners,
             stalled: args.stalled_listeners,
             on_one: args.on_one,
+            graph: args.graph,
         }
     }
 
-    /// Returns whether there are any.
+    /// Returns whether there is any.
     pub fn any(self) -> bool {
-        self.dashboards + self.listeners + self.stalled > 0
+        self.graph || self.dashboards + self.listeners + self.stalled > 0
     }
 
     /// Returns the name of a round with this many calls.
-    pub fn beside(self, calls: u32) -> String {
+    pub fn name(self, calls: u32) -> String {
         let at_one = if self.on_one { " at one call" } else { "" };
         let mut name = format!("{calls} calls");
         for (count, kind) in [
@@ -140,6 +144,9 @@ impl Clients {
                 let _ = write!(name, ", {count} {kind}");
             }
         }
+        if self.graph {
+            name.push_str(", a graph");
+        }
         name
     }
 }
@@ -149,12 +156,14 @@ impl Clients {
 pub struct Round {
     /// Concurrent calls.
     pub calls: u32,
-    /// Clients beside them.
-    pub clients: Clients,
+    /// Difference from the plain round before it.
+    pub extra: Extra,
     /// Requests of the dashboards during the calls.
     pub requests: Requests,
     /// Audio that the listeners heard meanwhile.
     pub heard: Heard,
+    /// Moves in the graph of the agent.
+    pub moves: usize,
     /// Memory of the service that each stalled listener takes, in MiB.
     pub mib_per_stalled: Option<f64>,
     /// Start of the latencies.
@@ -189,7 +198,7 @@ impl Round {
 
     /// Returns the name of the round.
     pub fn name(&self) -> String {
-        self.clients.beside(self.calls)
+        self.extra.name(self.calls)
     }
 
     /// Returns the service's cores per call.
@@ -198,8 +207,8 @@ impl Round {
     }
 }
 
-/// Places `calls` calls and measures for the requested seconds once all of them talk, with these clients.
-pub async fn run(calls: u32, clients: Clients, args: &BenchCallsArgs) -> Result<Round, BenchError> {
+/// Places `calls` calls and measures for the requested seconds once all of them talk, with this difference.
+pub async fn run(calls: u32, extra: Extra, args: &BenchCallsArgs) -> Result<Round, BenchError> {
     let mix = Mix {
         interrupts: args.interrupts,
         noisy: args.noisy,
@@ -225,9 +234,10 @@ pub async fn run(calls: u32, clients: Clients, args: &BenchCallsArgs) -> Result<
         mix,
         seconds: args.seconds,
         recordings: args.recordings,
+        graph: extra.graph,
     };
     let _streams = open_streams(&site, args.streams).await?;
-    let open = Dashboards::open(&site, clients.dashboards).await?;
+    let open = Dashboards::open(&site, extra.dashboards).await?;
     let traffic = match args.dashboards {
         0 => None,
         _ => Some(Traffic::begin(&api).await?),
@@ -235,9 +245,9 @@ pub async fn run(calls: u32, clients: Clients, args: &BenchCallsArgs) -> Result<
     open.forget();
     let disk = disk_kib(&site)?;
     let campaigns = talk.launch(&api, behind).await?;
-    let listeners = Listeners::open(&site, &api, (clients.listeners, clients.on_one)).await?;
+    let listeners = Listeners::open(&site, &api, (extra.listeners, extra.on_one)).await?;
     let before_stalled_mib = service.resident_mib()?;
-    let stalled = open_stalled(&site, &api, (clients.stalled, clients.on_one)).await?;
+    let stalled = open_stalled(&site, &api, (extra.stalled, extra.on_one)).await?;
     let measured = measure((&service, site.settings.listen), &site.phones, args.seconds).await?;
     let heard = listeners.close().await?;
     drop(stalled);
@@ -255,10 +265,11 @@ pub async fn run(calls: u32, clients: Clients, args: &BenchCallsArgs) -> Result<
     };
     let round = Round {
         calls,
-        clients,
+        extra,
+        moves: graph::moves(&conversations),
         requests,
         heard,
-        mib_per_stalled: (clients.stalled > 0).then(|| stalled_mib / f64::from(clients.stalled)),
+        mib_per_stalled: (extra.stalled > 0).then(|| stalled_mib / f64::from(extra.stalled)),
         pause,
         recordings,
         idle_mib,
@@ -320,6 +331,8 @@ pub(crate) struct Talk {
     pub(crate) seconds: u32,
     /// Whether the calls are recorded.
     pub(crate) recordings: bool,
+    /// Whether the agent has a conversation graph.
+    pub(crate) graph: bool,
 }
 
 impl Talk {
@@ -332,6 +345,9 @@ impl Talk {
             };
             let mut agent = agent(self.seconds);
             agent["platformSettings"]["privacy"] = json!({ "recordVoice": self.recordings });
+            if self.graph {
+                agent["workflow"] = graph::workflow();
+            }
             if let Some(behind) = behind.filter(|_| faulty) {
                 let [model, voice, keyword] = behind.faulty();
                 let config = &mut agent["conversationConfig"];

@@ -123,6 +123,7 @@ impl Neighbourhood {
             mix: MIX,
             seconds,
             recordings: false,
+            graph: false,
         };
         let campaigns = talk.launch(&api, None).await?;
         Ok(Self {

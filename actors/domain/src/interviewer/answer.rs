@@ -113,7 +113,7 @@ const LEAD_OUTS: [&str; 20] = [
     "i think",
     "i guess",
 ];
-const YES: [&str; 30] = [
+const YES: [&str; 32] = [
     "mm hm",
     "mm hmm",
     "mhm",
@@ -126,6 +126,8 @@ const YES: [&str; 30] = [
     "sure",
     "correct",
     "right",
+    "exactly",
+    "sounds good",
     "absolutely",
     "definitely",
     "certainly",
@@ -165,6 +167,8 @@ const NO: [&str; 18] = [
     "incorrect",
     "wrong",
 ];
+/// Words before an option that is not wanted.
+const DENIALS: [&str; 5] = ["not", "not on", "not in the", "not the", "except"];
 const NOT_A_NO: [&str; 3] = ["no problem", "why not", "no doubt"];
 const ORDINALS: [&str; 6] = ["first", "second", "third", "fourth", "fifth", "sixth"];
 
@@ -226,9 +230,9 @@ fn option(allowed: &[Value], text: &str) -> Option<Value> {
     let names: Vec<String> = allowed.iter().map(|value| plain(&spoken(value))).collect();
     let heard = |name: &&String| !name.is_empty() && contains(&said, name);
     if names.iter().any(|name| {
-        ["not", "except"]
+        DENIALS
             .iter()
-            .any(|not| contains(&said, &format!("{not} {name}")))
+            .any(|denial| contains(&said, &format!("{denial} {name}")))
     }) {
         return None;
     }
@@ -249,7 +253,10 @@ fn option(allowed: &[Value], text: &str) -> Option<Value> {
             .or_else(|| by_number(&names, text))
             .or_else(|| by_likeness(&names, &said))
             .and_then(|index| allowed.get(index).cloned()),
-        _ => None,
+        _ => {
+            let padded = format!(" {said} ");
+            numbers::corrected(&padded, true).and_then(|after| option(allowed, after))
+        }
     }
 }
 
@@ -470,6 +477,8 @@ mod tests {
         for (said, expected) in [
             ("Yes, I do.", Some(true)),
             ("yeah", Some(true)),
+            ("Exactly.", Some(true)),
+            ("Not exactly.", Some(false)),
             ("No problem", Some(true)),
             ("I do own one", Some(true)),
             ("No.", Some(false)),
@@ -509,6 +518,8 @@ mod tests {
             ("Late evening", Some("late_evening")),
             ("afternon", Some("afternoon")),
             ("not morning", None),
+            ("not in the morning", None),
+            ("In the morning, no, in the afternoon.", Some("afternoon")),
             ("morning or afternoon", None),
             ("whenever", None),
         ] {

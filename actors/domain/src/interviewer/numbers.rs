@@ -20,8 +20,12 @@ const TEENS: [&str; 10] = [
 const TENS: [&str; 8] = [
     "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
 ];
-/// Words after which the speaker corrects the previous number.
-const CORRECTIONS: [&str; 5] = [" i mean ", " no wait ", " sorry ", " actually ", " no "];
+/// Words after which the speaker corrects what came before.
+const CORRECTIONS: [&str; 4] = [" i mean ", " no wait ", " sorry ", " actually "];
+/// Words that also do so in an answer that names one thing.
+const IN_ANSWERS: &str = " no ";
+/// Words with a number that only ask for time.
+const ASKS_FOR_TIME: [&str; 2] = [" one moment ", " one second "];
 
 /// A number word.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,13 +45,13 @@ enum Word {
 
 /// Returns the one number in a text; none if it contains none or two different ones.
 pub(crate) fn number(text: &str) -> Option<f64> {
-    let spoken = spoken(text);
-    let corrected = CORRECTIONS
-        .iter()
-        .filter_map(|word| spoken.rfind(word).map(|at| at + word.len() - 1));
-    let after = corrected.max().map_or("", |at| &spoken[at..]);
+    let mut spoken = spoken(text);
+    for phrase in ASKS_FOR_TIME {
+        spoken = spoken.replace(phrase, " ");
+    }
+    let after = corrected(&spoken, true).unwrap_or_default();
     for part in [after, spoken.as_str()] {
-        let mut found = numbers(part);
+        let mut found = rated(part);
         found.dedup();
         match found.as_slice() {
             [] => {}
@@ -57,6 +61,21 @@ pub(crate) fn number(text: &str) -> Option<f64> {
     }
     let none = ["none", "nobody", "no one", "nothing"];
     none.iter().any(|word| contains(spoken.trim(), word)).then_some(0.0)
+}
+
+/// Returns the words after the last correction in a plain text with spaces around it, if there is one.
+pub(crate) fn corrected(padded: &str, in_answer: bool) -> Option<&str> {
+    let words = CORRECTIONS.iter().chain(in_answer.then_some(&IN_ANSWERS));
+    let ends = words.filter_map(|word| padded.rfind(word).map(|at| at + word.len() - 1));
+    ends.max().map(|at| &padded[at..])
+}
+
+/// Returns the numbers in a text. Of "nine out of ten" only the nine counts.
+fn rated(spoken: &str) -> Vec<f64> {
+    let before = spoken.split_once(" out of ").map(|(before, _)| numbers(before));
+    before
+        .filter(|found| !found.is_empty())
+        .unwrap_or_else(|| numbers(spoken))
 }
 
 /// Returns the digits of a text that consists of digits and digit words, such as a spelled phone number.
@@ -245,6 +264,11 @@ mod tests {
             ("No, four", Some(4.0)),
             ("none", Some(0.0)),
             ("a dozen", Some(12.0)),
+            ("nine out of ten", Some(9.0)),
+            ("eight, no, nine out of ten", Some(9.0)),
+            ("we ran out of five", Some(5.0)),
+            ("One moment, please.", None),
+            ("One second. Fifty.", Some(50.0)),
             ("four or five", None),
             ("plenty", None),
             ("", None),

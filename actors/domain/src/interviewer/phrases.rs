@@ -208,13 +208,16 @@ const REPEAT: [&str; 18] = [
     "can't hear you",
     "come again",
 ];
-const REPEAT_ALONE: [&str; 9] = [
+const REPEAT_ALONE: [&str; 12] = [
     "what",
     "sorry",
     "pardon",
     "pardon me",
     "huh",
     "excuse me",
+    "i don't understand",
+    "i didn't understand",
+    "sorry i don't understand",
     "sorry what",
     "what sorry",
     "i'm sorry",

@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::{Candidate, Choice, Graph, Question, Test, findings::tests};
 use crate::{
-    agent::EntityKind,
+    agent::{Entity, EntityKind},
     analysis::values::in_words,
     interviewer::{
-        number,
+        corrected, number,
         phrases::{Intent, contains, intent, plain},
         understand, yes_or_no,
     },
@@ -27,11 +27,13 @@ const SHORT_WORDS: usize = 6;
 
 /// Words of conditions that do not tell what the caller says.
 const ABOUT_CALLERS: &str = "caller callers user users customer client contact says said asks asked wants wanted needs mentions \
-    mentioned talks speaks requests requested conversation call agrees agree accepts accept confirms confirm declines decline \
+    mentioned talks speaks requests requested question questions conversation call agrees agree accepts accept confirms confirm declines decline \
     refuses refuse rejects reject disagrees interested willing says yes no never without";
 /// Stems of [`ABOUT_CALLERS`].
 static ABOUT: LazyLock<BTreeSet<Box<str>>> =
     LazyLock::new(|| terms(ABOUT_CALLERS, ABOUT_CALLERS).into_iter().collect());
+/// Words that a caller who asks for a person may mean.
+const PERSON: &str = "person human operator people staff representative";
 /// Words of conditions under which the caller says yes.
 const YES: [&str; 12] = [
     "yes",
@@ -61,6 +63,9 @@ const NO: [&str; 9] = [
 ];
 /// Words that turn a condition round.
 const NOT: [&str; 7] = ["not", "never", "without", "isn't", "doesn't", "don't", "won't"];
+/// Words with which the caller gives no answer, and words with which an answer begins.
+const NOT_KNOWN: [&str; 5] = ["don't know", "do not know", "no idea", "not sure", "don't remember"];
+const ANSWERS: [&str; 4] = ["yes", "yeah", "no", "nope"];
 /// Words of conditions that make a number a lower or an upper limit.
 const LOWER_LIMIT: [&str; 7] = ["at least", "or more", "more than", "over", "above", "greater", "older"];
 const UPPER_LIMIT: [&str; 8] = [
@@ -187,48 +192,69 @@ impl Condition {
                 _ => false,
             }
     }
+
+    /// Returns how well the words satisfy the condition, of whose own words this many were said.
+    fn score(&self, said: &str, (said_yes, shared): (Option<bool>, usize), values: &BTreeMap<String, Value>) -> usize {
+        if !self.can_be_judged() {
+            return 0;
+        }
+        let collected = values.iter().any(|(name, value)| self.holds_for(name, value));
+        let number = match (self.number, number(said)) {
+            (None, _) => 0,
+            (Some(wanted), Some(said)) if self.takes(said, wanted) => 3,
+            (Some(_), _) if collected => 0,
+            (Some(_), _) => return 0,
+        };
+        let answer = match (self.answer, said_yes) {
+            (Some(wanted), Some(said)) if wanted == said => 2,
+            (Some(_), Some(_)) => return 0,
+            _ => 0,
+        };
+        let needed = if self.telling.len() > SHORT_WORDS { 2 } else { 1 };
+        let shared = if shared >= needed { shared } else { 0 };
+        number + answer + 2 * usize::from(collected) + shared
+    }
 }
 
 /// Returns the condition that the words satisfy best; none if no condition or several do equally.
 fn choice(conditions: &[&str], said: &str, values: &BTreeMap<String, Value>) -> Option<usize> {
     let conditions: Vec<Condition> = conditions.iter().map(|text| Condition::of(text)).collect();
-    let said_number = number(said);
-    let said_yes = yes_or_no(said);
-    let scores = conditions.iter().map(|condition| {
-        if !condition.can_be_judged() {
-            return 0;
-        }
-        let collected = values.iter().any(|(name, value)| condition.holds_for(name, value));
-        let number = match (condition.number, said_number) {
-            (None, _) => 0,
-            (Some(wanted), Some(said)) if condition.takes(said, wanted) => 3,
-            (Some(_), _) if collected => 0,
-            (Some(_), _) => return 0,
+    let said_yes = says_yes(said);
+    let padded = format!(" {} ", plain(said));
+    let is_telling = |words: &&str| {
+        let tells = |one: &Condition| heard(words, &one.plain).iter().any(|term| one.telling.contains(term));
+        conditions.iter().any(tells)
+    };
+    let last_said = corrected(&padded, false).filter(is_telling).unwrap_or(said);
+    let asks_for_a_person = intent(said) == Some(Intent::Person);
+    let scores = |counts_person: bool| -> Vec<usize> {
+        let score = |condition: &Condition| {
+            let mut heard = heard(last_said, &condition.plain);
+            let person = terms(PERSON, &condition.plain);
+            match (asks_for_a_person, counts_person) {
+                (true, true) => heard.extend(person),
+                (true, false) => heard.retain(|term| !person.contains(term)),
+                (false, _) => {}
+            }
+            // A word of several conditions does not tell them apart.
+            let holders = |term: &str| conditions.iter().filter(|one| one.telling.contains(term)).count();
+            let shared = condition
+                .telling
+                .iter()
+                .filter(|term| heard.contains(*term) && holders(term) == 1);
+            let shared = shared.count();
+            condition.score(said, (said_yes, shared), values)
         };
-        let answer = match (condition.answer, said_yes) {
-            (Some(wanted), Some(said)) if wanted == said => 2,
-            (Some(_), Some(_)) => return 0,
-            _ => 0,
-        };
-        let heard = heard(said, &condition.plain);
-        let shared = condition
-            .telling
-            .iter()
-            .filter(|term| heard.contains(*term))
-            .filter(|term| {
-                // A word of several conditions does not tell them apart.
-                let holders = conditions.iter().filter(|other| other.telling.contains(*term)).count();
-                holders == 1
-            });
-        let shared = shared.count();
-        let needed = if condition.telling.len() > SHORT_WORDS { 2 } else { 1 };
-        let shared = if shared >= needed { shared } else { 0 };
-        number + answer + 2 * usize::from(collected) + shared
-    });
-    let scores: Vec<usize> = scores.collect();
-    best(&scores).or_else(|| {
+        conditions.iter().map(score).collect()
+    };
+    // "Somebody in sales" asks for sales rather than for a person.
+    let mut scored = scores(false);
+    if asks_for_a_person && best(&scored).is_none() {
+        scored = scores(true);
+    }
+    best(&scored).or_else(|| {
         // "Yes" and "no" alone answer the question that the only such condition is about.
-        let said_yes = said_yes.filter(|_| scores.iter().all(|score| *score == 0))?;
+        let said_yes = said_yes.filter(|_| scored.iter().all(|score| *score == 0))?;
         let fits = |condition: &Condition| {
             condition.can_be_judged() && condition.number.is_none() && condition.is_negative != said_yes
         };
@@ -248,20 +274,58 @@ fn best(scores: &[usize]) -> Option<usize> {
     places.next().is_none().then_some(place)
 }
 
-/// Returns the words that were said, without those that were denied ("not sales").
+/// Returns the words that were said, without those that were denied ("not sales"; "no, sales" denies nothing).
 fn heard(said: &str, like: &str) -> BTreeSet<Box<str>> {
-    let plain = plain(said);
-    let words: Vec<&str> = plain.split(' ').collect();
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let is_denial = |word: &str| {
+        ["not", "no", "except"]
+            .iter()
+            .any(|denial| word.eq_ignore_ascii_case(denial))
+    };
     let kept = words.iter().enumerate().filter(|(at, _)| {
         let before = at.checked_sub(1).and_then(|before| words.get(before));
-        !before.is_some_and(|before| matches!(*before, "not" | "no" | "except"))
+        !before.is_some_and(|before| is_denial(before))
     });
     let kept: Vec<&str> = kept.map(|(_, word)| *word).collect();
-    let mut heard: BTreeSet<Box<str>> = terms(&kept.join(" "), like).into_iter().collect();
-    if intent(said) == Some(Intent::Person) {
-        heard.extend(terms("person human operator people staff representative", like));
+    terms(&kept.join(" "), like).into_iter().collect()
+}
+
+/// Returns whether the caller only asks for time, for the question again or who calls, or does not know.
+fn is_aside(said: &str) -> bool {
+    let plain = plain(said);
+    matches!(intent(said), Some(Intent::HoldOn | Intent::Repeat | Intent::WhoIsThis))
+        || NOT_KNOWN.iter().any(|phrase| contains(&plain, phrase))
+}
+
+/// Returns whether the caller says yes or no.
+fn says_yes(said: &str) -> Option<bool> {
+    if is_aside(said) {
+        return None;
     }
-    heard
+    let plain = plain(said);
+    let padded = format!(" {plain} ");
+    let begins = |words: &&str| ANSWERS.iter().any(|word| words.starts_with(&format!(" {word} ")));
+    let last = corrected(&padded, false).filter(begins).and_then(yes_or_no);
+    let has = |words: &[&str]| words.iter().any(|word| contains(&plain, word));
+    let named = || match (has(&YES), has(&NO)) {
+        (true, false) => Some(true),
+        (false, true) => Some(false),
+        _ => None,
+    };
+    last.or_else(|| yes_or_no(said))
+        .or_else(|| named().filter(|_| !asks(said)))
+}
+
+fn asks(said: &str) -> bool {
+    said.trim_end().ends_with('?')
+}
+
+/// Returns the value that the caller's words give for a variable.
+pub(super) fn told(entity: &Entity, said: &str) -> Option<Value> {
+    match entity.kind {
+        EntityKind::Boolean if entity.allowed.is_empty() => says_yes(said).map(Value::Bool),
+        _ => understand(entity, said),
+    }
 }
 
 /// Returns the value that the words give for a question. Only the first question of a type takes them, unless it has
@@ -278,11 +342,13 @@ fn answer(
         EntityKind::Number | EntityKind::Integer => "number",
         EntityKind::Boolean => "flag",
     };
-    if entity.kind == EntityKind::Boolean && choice(&[entity.description.as_str()], said, values).is_some() {
+    let is_said = || choice(&[entity.description.as_str()], said, values).is_some();
+    let is_open = || !asks(said) && !is_aside(said) && says_yes(said) != Some(false);
+    if entity.kind == EntityKind::Boolean && is_open() && is_said() {
         return Some(Value::Bool(true));
     }
     let is_free = !entity.allowed.is_empty() || !answered.contains(kind);
-    let value = is_free.then(|| understand(&entity, said)).flatten()?;
+    let value = is_free.then(|| told(&entity, said)).flatten()?;
     if entity.allowed.is_empty() {
         answered.insert(kind);
     }

@@ -1,5 +1,6 @@
 //! Tests of graphs: reading, findings, walks.
 
+mod callers;
 mod examples;
 mod findings;
 mod official;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::agent::validate_create;
 
-fn example(name: &str) -> Value {
+pub(super) fn example(name: &str) -> Value {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/examples/workflows/{name}.json"));
     let workflow: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
     let agent = json!({ "name": "A", "conversationConfig": { "agent": { "prompt": { "prompt": "x" } } }, "workflow": workflow });

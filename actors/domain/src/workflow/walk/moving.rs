@@ -8,11 +8,10 @@ use super::{MOST_HOPS, Phase, Place, Walk};
 use crate::{
     agent::{Entity, EntityKind},
     analysis::values::checked,
-    interviewer::understand,
     template,
     workflow::{
         Candidate, Cause, Choice, EntryBehavior, Graph, Hop, Message, Moves, NodeKind, Question, Step, Test, Way,
-        expression::Scope,
+        expression::Scope, judge,
     },
 };
 
@@ -241,7 +240,7 @@ impl<'a> Moving<'a> {
                 (true, EntityKind::String) => false,
                 (true, _) => missing.contains(name) && entities.iter().filter(is_alike).count() == 1,
             };
-            if let Some(value) = is_certain.then(|| understand(entity, said)).flatten() {
+            if let Some(value) = is_certain.then(|| judge::told(entity, said)).flatten() {
                 self.walk.set(name, value);
             }
         }
