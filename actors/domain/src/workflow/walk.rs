@@ -149,7 +149,7 @@ impl Walk {
         let mut moving = Moving::new(self, graph, known);
         let next = match input {
             Input::Begin => moving.begin(),
-            Input::Resumed => moving.resume(),
+            Input::Resumed { done } => moving.resume(*done),
             Input::Heard { said } => moving.hear(said),
             Input::Spoken => moving.spoken(),
             Input::ToolsDone { successful } => moving.tools_done(*successful),
@@ -173,17 +173,16 @@ impl<'a> Moving<'a> {
         }
     }
 
-    fn resume(&mut self) -> Next {
+    fn resume(&mut self, done: Option<bool>) -> Next {
         match self.walk.phase.clone() {
             Phase::Outside => self.begin(),
             Phase::Talking => self.rest(),
             Phase::Judging { heard, .. } => self.leave(heard),
-            Phase::Valuing | Phase::Saying | Phase::Over => Next::Enter,
-            Phase::Working => self.tools_done(false),
-            Phase::Leaving => match self.kind() {
-                Some(NodeKind::StandaloneAgent { .. }) => Next::Enter,
-                _ => self.not_entered(),
-            },
+            Phase::Saying if done == Some(true) => self.spoken(),
+            Phase::Leaving if done == Some(false) => self.not_entered(),
+            Phase::Valuing | Phase::Saying | Phase::Leaving | Phase::Over => Next::Enter,
+            // They may have run although nothing is known of that.
+            Phase::Working => self.tools_done(done == Some(true)),
         }
     }
 
