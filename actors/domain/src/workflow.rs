@@ -234,7 +234,7 @@ pub(crate) struct Way {
 }
 
 impl Graph {
-    pub fn node(&self, id: &str) -> Option<&Node> {
+    pub(crate) fn node(&self, id: &str) -> Option<&Node> {
         self.nodes.get(id)
     }
 

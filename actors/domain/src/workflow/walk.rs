@@ -144,6 +144,14 @@ impl Walk {
         texts
     }
 
+    /// Returns the number of tools that the present node runs.
+    pub fn tools(&self, graph: &Graph) -> usize {
+        match self.at().and_then(|at| graph.node(at)).map(|node| &node.kind) {
+            Some(NodeKind::Tool { tools }) => tools.len(),
+            _ => 0,
+        }
+    }
+
     /// Takes an event, and returns the moves and the next step. `known` are the values of the call.
     pub fn step(&mut self, graph: &Graph, known: &BTreeMap<String, String>, input: &Input<'_>) -> Moves {
         let mut moving = Moving::new(self, graph, known);

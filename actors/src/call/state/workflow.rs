@@ -17,7 +17,7 @@ use domain::{
         language_model::Speaker,
         store::{EventFact, TOOL, TurnFact, WORKFLOW_HOP, last_handed_over},
     },
-    workflow::{Choice, Graph, HandOver, Input, Moves, NodeKind, Step, Walk},
+    workflow::{Choice, Graph, HandOver, Input, Moves, Step, Walk},
 };
 
 /// Mark of a recorded walk: words of the user were still to be judged.
@@ -153,7 +153,7 @@ impl State {
         let Ok(walk) = serde_json::from_value::<Walk>(detail["walk"].take()) else {
             return;
         };
-        let done = done_in(&rules.graph, &walk, &events[last + 1..]).or_else(|| {
+        let done = done_after(walk.tools(&rules.graph), &events[last + 1..]).or_else(|| {
             let mut spoken = turns.iter().filter(|turn| turn.speaker == Speaker::Agent);
             let heard = spoken.any(|turn| turn.ended_ms > at_ms && !turn.interrupted);
             heard.then_some(true)
@@ -430,18 +430,17 @@ impl State {
     }
 }
 
-/// Returns the result of what a node had begun, from the events after the move to it; none if none of them tells.
-fn done_in(graph: &Graph, walk: &Walk, after: &[EventFact]) -> Option<bool> {
-    let of = |name: &'static str| after.iter().filter(move |event| event.name == name);
-    match &graph.node(walk.at()?)?.kind {
-        NodeKind::Tool { tools } => {
-            let is_ok = |event: &EventFact| {
-                serde_json::from_str::<Value>(&event.detail).is_ok_and(|detail| detail["ok"] == true)
-            };
-            Some(of(TOOL).filter(|event| is_ok(event)).count() == tools.len())
-        }
-        NodeKind::PhoneNumber { .. } => of("transfer").next().map(|_| false),
-        NodeKind::StandaloneAgent { .. } => of("agent_transfer").next().map(|_| false),
-        _ => None,
+/// Returns the result of what a node with this number of tools had begun, from the events after the move to it; none
+/// if they do not tell.
+fn done_after(tools: usize, after: &[EventFact]) -> Option<bool> {
+    if tools == 0 {
+        let leaves = |event: &EventFact| matches!(event.name.as_str(), "transfer" | "agent_transfer");
+        return after.iter().any(leaves).then_some(false);
     }
+    let details = after.iter().filter(|event| event.name == TOOL);
+    let successes = details.filter(|event| {
+        let detail: Value = serde_json::from_str(&event.detail).unwrap_or_default();
+        detail["ok"] == true
+    });
+    Some(successes.count() == tools)
 }
