@@ -1,4 +1,4 @@
-//! What goes wrong during a walk through a conversation graph: the call neither falls silent, nor answers twice, nor
+//! Mishaps during a walk through a conversation graph: the call neither falls silent, nor answers twice, nor
 //! outlives its end.
 
 use serde_json::Value;
