@@ -56,7 +56,7 @@ impl SlowStore {
 
     async fn pass(&self, operation: &str) {
         if operation == "append_facts" && self.holds_facts.load(Ordering::Relaxed) {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 
