@@ -22,7 +22,7 @@ use domain::{
     ports::{
         Ports,
         carrier::{Carrier, CarrierCallId, WayBack},
-        store::{CallDirection, Claim, ReturnedCall, ReturningCall, StoreError, agent_for_calls},
+        store::{CallDirection, Claim, ReturnedCall, ReturningCall, StoreError, agent_for_calls, last_handed_over},
         usage::Meter,
     },
 };
@@ -382,11 +382,7 @@ async fn agent_of(ports: &Ports, account: AccountId, id: AgentId) -> Result<Arc<
 
 /// Returns the agent that spoke last, if another agent has taken the call over.
 fn present_agent(call: &ReturnedCall) -> Option<AgentId> {
-    let last = call
-        .events
-        .iter()
-        .rfind(|event| event.name.starts_with("agent_transfer"))?;
-    (last.name == "agent_transfer").then_some(())?;
-    let detail: Value = serde_json::from_str(&last.detail).ok()?;
+    let last = last_handed_over(&call.events)?;
+    let detail: Value = serde_json::from_str(&call.events[last].detail).ok()?;
     detail["agentId"].as_str()?.parse().ok()
 }

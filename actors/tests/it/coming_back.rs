@@ -30,10 +30,10 @@ use crate::support::{World, figures, until};
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A call in conversation at the first of two nodes.
-struct Talking {
-    worlds: [World; 2],
-    nodes: [NodeHandle; 2],
-    attempt: AttemptId,
+pub struct Talking {
+    pub worlds: [World; 2],
+    pub nodes: [NodeHandle; 2],
+    pub attempt: AttemptId,
     leg: CarrierCallId,
     proof: String,
     status: String,
@@ -48,6 +48,11 @@ impl Talking {
     async fn at(lines: usize, address: &str) -> Self {
         let first = World::shared().await;
         let second = first.twin();
+        Self::between([first, second], lines, address).await
+    }
+
+    /// Starts the nodes of these worlds, which share a store.
+    pub async fn between([first, second]: [World; 2], lines: usize, address: &str) -> Self {
         for world in [&first, &second] {
             world.carrier.brings_calls_back();
         }
@@ -91,11 +96,11 @@ impl Talking {
         self.nodes[node].switchboard.came_back(asking).await
     }
 
-    async fn comes_back(&self, node: usize) -> Result<GoesOn, NotGoingOn> {
+    pub async fn comes_back(&self, node: usize) -> Result<GoesOn, NotGoingOn> {
         self.asks(node, &self.proof, &self.leg.0).await
     }
 
-    async fn open_media(&self, node: usize) -> Result<FakeSocket, LegRefusal> {
+    pub async fn open_media(&self, node: usize) -> Result<FakeSocket, LegRefusal> {
         let (leg, socket) = media_leg();
         let proof = self.proof.clone();
         let message = |reply| CallMessage::Media { proof, leg, reply };
@@ -117,18 +122,18 @@ impl Talking {
         told.await;
     }
 
-    async fn said(&self) -> Vec<String> {
+    pub async fn said(&self) -> Vec<String> {
         let turns = self.worlds[0].store.turns(self.attempt).await.unwrap();
         turns.into_iter().map(|turn| turn.text).collect()
     }
 
-    async fn status(&self) -> (ConversationStatus, Option<String>) {
+    pub async fn status(&self) -> (ConversationStatus, Option<String>) {
         let world = &self.worlds[0];
         let row = world.store.conversation(world.account, self.attempt).await.unwrap();
         (row.status, row.error)
     }
 
-    async fn until_over(&self) -> (ConversationStatus, Option<String>) {
+    pub async fn until_over(&self) -> (ConversationStatus, Option<String>) {
         until("the end", async || {
             self.status().await.0 != ConversationStatus::InProgress
         })
@@ -136,7 +141,7 @@ impl Talking {
         self.status().await
     }
 
-    async fn live(&self) -> [usize; 2] {
+    pub async fn live(&self) -> [usize; 2] {
         [
             figures(&self.nodes[0]).await.live_calls,
             figures(&self.nodes[1]).await.live_calls,

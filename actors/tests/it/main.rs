@@ -14,6 +14,7 @@ mod commands;
 mod crashes;
 mod dialing;
 mod graph_calls;
+mod graph_takeover;
 mod inbound;
 mod inbound_calls;
 mod journal;

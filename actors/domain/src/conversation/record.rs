@@ -282,7 +282,7 @@ spelled!(EventType, Safeguard "safeguard", Received "received", Dialed "dialed",
 pub fn event(row: &EventRow) -> Option<CallEvent> {
     let kind = EventType::parse(&row.event.name)?;
     let mut detail: Map<String, Value> = serde_json::from_str(&row.event.detail).unwrap_or_default();
-    if kind == EventType::WorkflowHop {
+    if matches!(kind, EventType::WorkflowHop | EventType::AgentTransfer) {
         // The state of the walk is for a node that takes the call over.
         detail.shift_remove("walk");
     }

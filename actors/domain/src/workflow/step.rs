@@ -14,8 +14,12 @@ use crate::{
 pub enum Input<'a> {
     /// The call begins, or the agent with this graph takes it over from another agent.
     Begin,
-    /// The call goes on after its process died. Nothing that reaches outside is done twice.
-    Resumed,
+    /// The present node is taken up again, because the call's process died or its end was prevented. Nothing that
+    /// reaches outside is done twice.
+    Resumed {
+        /// Result of what the node had begun; none if nothing is known of it.
+        done: Option<bool>,
+    },
     /// The caller's turn ended.
     Heard {
         /// Words of the caller.

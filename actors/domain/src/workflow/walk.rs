@@ -157,12 +157,20 @@ impl Walk {
         texts
     }
 
+    /// Returns the number of tools that the present node runs.
+    pub fn tools(&self, graph: &Graph) -> usize {
+        match self.at().and_then(|at| graph.node(at)).map(|node| &node.kind) {
+            Some(NodeKind::Tool { tools }) => tools.len(),
+            _ => 0,
+        }
+    }
+
     /// Takes an event, and returns the moves and the next step. `known` are the values of the call.
     pub fn step(&mut self, graph: &Graph, known: &BTreeMap<String, String>, input: &Input<'_>) -> Moves {
         let mut moving = Moving::new(self, graph, known);
         let next = match input {
             Input::Begin => moving.begin(),
-            Input::Resumed => moving.resume(),
+            Input::Resumed { done } => moving.resume(*done),
             Input::Heard { said } => moving.hear(said),
             Input::Spoken => moving.spoken(),
             Input::ToolsDone { successful } => moving.tools_done(*successful),
@@ -186,17 +194,16 @@ impl<'a> Moving<'a> {
         }
     }
 
-    fn resume(&mut self) -> Next {
+    fn resume(&mut self, done: Option<bool>) -> Next {
         match self.walk.phase.clone() {
             Phase::Outside => self.begin(),
             Phase::Talking => self.rest(),
             Phase::Judging { heard, .. } => self.leave(heard),
-            Phase::Valuing | Phase::Saying | Phase::Over => Next::Enter,
-            Phase::Working => self.tools_done(false),
-            Phase::Leaving => match self.kind() {
-                Some(NodeKind::StandaloneAgent { .. }) => Next::Enter,
-                _ => self.not_entered(),
-            },
+            Phase::Saying if done == Some(true) => self.spoken(),
+            Phase::Leaving if done == Some(false) => self.not_entered(),
+            Phase::Valuing | Phase::Saying | Phase::Leaving | Phase::Over => Next::Enter,
+            // They may have run although nothing is known of that.
+            Phase::Working => self.tools_done(done == Some(true)),
         }
     }
 

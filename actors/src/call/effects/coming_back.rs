@@ -17,7 +17,7 @@ use crate::{
 use domain::{
     dial_token::{DialToken, Purpose},
     phone_number::PhoneNumber,
-    ports::{carrier::CarrierCallId, store::EventFact},
+    ports::{carrier::CarrierCallId, store::last_handed_over},
 };
 
 /// Name of the fact that records a change of the agent's language.
@@ -49,10 +49,10 @@ pub(super) fn answered_at(now: Instant, inherited: &Inheritance) -> Option<Insta
 
 /// Returns the language the call was last held in, if the present agent has changed it.
 pub(super) fn spoken_last(inherited: &Inheritance) -> Option<String> {
-    let changes = |event: &&EventFact| matches!(event.name.as_str(), LANGUAGE | "agent_transfer");
-    let last = inherited.call.events.iter().rfind(changes)?;
-    let detail: Value = serde_json::from_str(&last.detail).ok()?;
-    (last.name == LANGUAGE).then_some(())?;
+    let events = &inherited.call.events;
+    let last = events.iter().rposition(|event| event.name == LANGUAGE)?;
+    (Some(last) > last_handed_over(events)).then_some(())?;
+    let detail: Value = serde_json::from_str(&events[last].detail).ok()?;
     detail["language"].as_str().map(str::to_owned)
 }
 

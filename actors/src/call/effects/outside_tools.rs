@@ -1,6 +1,6 @@
 //! Tools that run outside the call: looks them up and runs them as tasks.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -8,6 +8,9 @@ use tokio::sync::watch;
 use super::EffectHandler;
 use crate::call::{CallMessage, Event, state::ToolAnswer, tasks};
 use domain::ports::tool_runner::{ToolFault, ToolOffer, ToolRun, ToolScope};
+
+/// Time for which a tool waits until its run is recorded. After that it runs all the same.
+const RECORDED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Outside tools that the present agent may use. `None` until they are known.
 pub(in crate::call) type Offers = watch::Receiver<Option<Arc<[ToolOffer]>>>;
@@ -87,6 +90,13 @@ impl EffectHandler {
             number: run,
         };
         let task = tasks::run_tool(self.with.ports.tools.clone(), run, self.me.clone());
-        self.spawn(task);
+        let journal = self.may_be_another_s().then(|| self.with.journal.clone());
+        self.spawn(async move {
+            if let Some(journal) = journal {
+                // A new owner that does not know of the run would run it again.
+                journal.flush(RECORDED_WITHIN).await;
+            }
+            task.await;
+        });
     }
 }

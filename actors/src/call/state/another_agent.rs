@@ -128,10 +128,17 @@ impl State {
         self.handovers += 1;
         let try_no = self.handovers;
         let (agent, after_ms) = (wanted.to.agent, wanted.to.delay_ms);
-        let detail = json!({ "agentId": agent }).to_string();
+        let mut detail = json!({ "agentId": agent });
+        if let Some(walking) = &self.walking {
+            detail["walk"] = json!(walking.walk.handed_to(&wanted.to));
+        }
         self.phase = Phase::Thinking;
         self.taking_over = Some(TakingOver { wanted, try_no });
-        fx.push(event_fact("agent_transfer", self.elapsed_ms(now_ms), &detail));
+        fx.push(event_fact(
+            "agent_transfer",
+            self.elapsed_ms(now_ms),
+            &detail.to_string(),
+        ));
         fx.push(Effect::LookUpAgent {
             try_no,
             agent,

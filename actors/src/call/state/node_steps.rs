@@ -196,6 +196,8 @@ impl State {
 
     /// Ends the call, with a goodbye if the user spoke last.
     fn end_in_node(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        // An end that something prevents is made up for.
+        self.expect(Input::Resumed { done: None });
         self.begin_reply(now_ms, fx);
         self.reply.end_call = true;
         self.reply.protected = true;
@@ -207,7 +209,7 @@ impl State {
                 ..
             })
         );
-        if !agent_spoke_last {
+        if !agent_spoke_last || self.is_only_filled() {
             self.say_in_node(self.rules.phrases.goodbye().to_owned(), now_ms, fx);
         }
         self.reply_ended(now_ms, fx);

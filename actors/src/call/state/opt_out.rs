@@ -90,7 +90,7 @@ impl State {
             fx.push(Effect::StopSpeaking);
         }
         self.leave_listening(now_ms, fx);
-        self.user.unanswered = false;
+        self.forget_words();
         self.reply.only_filled = false;
         self.phase = Phase::Speaking;
         self.say_all(self.rules.phrases.opt_out_meant, false, fx);

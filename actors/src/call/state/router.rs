@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{
-    Effect, State,
+    Effect, Phase, State,
     speculation::{EarlyReply, Waste, normalised},
 };
 use domain::{
@@ -184,10 +184,14 @@ impl State {
                 if !self.walk(judged, now_ms, fx) {
                     self.go_on_walking(now_ms, fx);
                 }
-            } else if walking.asked.take().is_some_and(|asked| asked.said.is_none()) {
-                self.expect(judged);
+            } else if let Some(asked) = walking.asked.take() {
+                match asked.said {
+                    None => walking.due = Some(judged),
+                    // The user speaks again. The words are judged with the new ones, or if there are none after all.
+                    said if self.phase == Phase::Listening => walking.unjudged = said,
+                    Some(_) => {}
+                }
             }
-            // Else the user speaks again: words that were judged will be judged with the new ones.
         }
     }
 }

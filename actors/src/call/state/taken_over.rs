@@ -238,8 +238,7 @@ impl State {
             Effect::SetTimer(CallTimer::EndReport, MEDIA_WITHIN_MS),
             Effect::SetTimer(CallTimer::MaxDuration, until_close_ms.saturating_sub(elapsed_ms).max(1)),
         ];
-        let heard = call.turns.iter().rfind(|turn| turn.speaker == Speaker::User);
-        state.resume_walk(&call.events, heard.map(|turn| turn.ended_ms), &mut effects);
+        state.resume_walk(&call.events, &call.turns, &mut effects);
         if was_handed_on(&call.events) {
             // Recovery must not assume that the caller is talking with somebody else.
             let detail = json!({ "reason": "the caller came back" }).to_string();
@@ -268,6 +267,11 @@ impl State {
     /// Continues the call once the media is here, with a short remark that the line was gone.
     pub(super) fn go_on_as_heir(&mut self, opening: Opening, now_ms: u64, fx: &mut Vec<Effect>) {
         let lost_you = self.rules.phrases.lost_you;
+        let opening = match opening {
+            // A question would be talked over.
+            Opening::SameQuestion | Opening::AreYouThere if self.acts_next() => Opening::Answer,
+            opening => opening,
+        };
         match opening {
             Opening::Greeting => return self.greet(now_ms, fx),
             Opening::OptedOut => {

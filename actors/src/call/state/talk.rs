@@ -286,6 +286,9 @@ impl State {
 
     pub(super) fn keep_words(&mut self, utterance: &Utterance, fx: &mut Vec<Effect>) {
         self.user.was_wordless = false;
+        if let Some(walking) = &mut self.walking {
+            walking.judged = false;
+        }
         let span = self.span(utterance.started_ms, utterance.ended_ms);
         let turn = self.history.user_said(&utterance.text, span, utterance.damaged);
         fx.push(Effect::Record(Fact::Turn(turn)));
@@ -308,10 +311,13 @@ impl State {
     /// Handles an utterance without words. After a cough or a click nobody has spoken. Voice without an
     /// understood word is answered with a question once, then ignored. Neither affects the silence timers.
     fn wordless(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
-        if self.next_command(now_ms, fx) || self.walk_due(now_ms, fx) {
+        if self.next_command(now_ms, fx) || (!self.awaits_opt_out() && self.walk_due(now_ms, fx)) {
             return;
         }
         self.drop_early(Waste::OtherWords, fx);
+        if self.walking.as_ref().is_some_and(|walking| walking.unjudged.is_some()) {
+            return self.answer_words(now_ms, fx);
+        }
         if !utterance.damaged || std::mem::replace(&mut self.user.was_wordless, true) {
             return;
         }

@@ -12,6 +12,7 @@ mod opt_out;
 mod outside_tools;
 mod silent_replies;
 mod speculation;
+mod walk_mishaps;
 mod workflow;
 
 use std::time::Duration;

@@ -199,7 +199,7 @@ impl State {
         self.drop_reply(fx);
         self.reply.end_call = false;
         self.reply.transfer = None;
-        self.user.unanswered = false;
+        self.forget_words();
         self.leave_listening_timers(fx);
         fx.push(Effect::CancelTimer(CallTimer::PickUp));
         self.leave_machine(fx);

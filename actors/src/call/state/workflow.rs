@@ -13,9 +13,15 @@ use super::{
 };
 use domain::{
     id::AgentId,
-    ports::store::{EventFact, WORKFLOW_HOP},
+    ports::{
+        language_model::Speaker,
+        store::{EventFact, TOOL, TurnFact, WORKFLOW_HOP, last_handed_over},
+    },
     workflow::{Choice, Graph, HandOver, Input, Moves, Step, Walk},
 };
+
+/// Mark of a recorded walk: words of the user were still to be judged.
+const UNJUDGED: &str = "unjudged";
 
 /// Graph of an agent, and what a walk through it needs.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,11 +53,11 @@ pub(super) struct Walking {
     /// Node whose changes of the agent are in use.
     adopted: Option<String>,
     /// Words that were not judged, because the agent spoke first.
-    unjudged: Option<String>,
+    pub(super) unjudged: Option<String>,
     /// Words that the present turn ended with, and whether they were damaged.
     turn: Option<(String, bool)>,
-    /// Whether the user's last words were judged before another process took the call over.
-    judged_before: bool,
+    /// Whether the user's last words were judged.
+    pub(super) judged: bool,
 }
 
 impl Walking {
@@ -72,7 +78,7 @@ impl Walking {
             tools: Progress::default(),
             unjudged: None,
             turn: None,
-            judged_before: false,
+            judged: false,
         })
     }
 
@@ -133,19 +139,40 @@ impl State {
     }
 
     /// Goes on where another process left the walk.
-    pub(super) fn resume_walk(&mut self, events: &[EventFact], heard_ms: Option<i64>, fx: &mut Vec<Effect>) {
-        let Some(walking) = &mut self.walking else { return };
-        let moves = |event: &&EventFact| matches!(event.name.as_str(), WORKFLOW_HOP | "agent_transfer");
-        let last = events.iter().rfind(moves).filter(|event| event.name == WORKFLOW_HOP);
-        let walk = last.and_then(|hop| {
-            let mut detail: Value = serde_json::from_str(&hop.detail).ok()?;
-            serde_json::from_value(detail["walk"].take()).ok()
+    pub(super) fn resume_walk(&mut self, events: &[EventFact], turns: &[TurnFact], fx: &mut Vec<Effect>) {
+        let (Some(rules), Some(walking)) = (&self.rules.graph, &mut self.walking) else {
+            return;
+        };
+        let hop = events.iter().rposition(|event| event.name == WORKFLOW_HOP);
+        let Some(last) = hop.max(last_handed_over(events)) else {
+            return;
+        };
+        let at_ms = events[last].at_ms;
+        let mut detail: Value = serde_json::from_str(&events[last].detail).unwrap_or_default();
+        let words_wait = detail["walk"][UNJUDGED] == true;
+        let Ok(walk) = serde_json::from_value::<Walk>(detail["walk"].take()) else {
+            return;
+        };
+        let done = done_after(walk.tools(&rules.graph), &events[last + 1..]).or_else(|| {
+            let mut spoken = turns.iter().filter(|turn| turn.speaker == Speaker::Agent);
+            let heard = spoken.any(|turn| turn.ended_ms > at_ms && !turn.interrupted);
+            heard.then_some(true)
         });
-        if let (Some(walk), Some(hop)) = (walk, last) {
-            *walking = Walking::new(walk, Input::Resumed);
-            fx.push(Effect::SetVariables(walking.walk.texts(&BTreeMap::new())));
-            walking.judged_before = heard_ms.is_some_and(|heard_ms| hop.at_ms >= heard_ms);
-        }
+        **walking = *Walking::new(walk, Input::Resumed { done });
+        let heard = turns.iter().rfind(|turn| turn.speaker == Speaker::User);
+        walking.judged = heard.is_some_and(|turn| at_ms >= turn.ended_ms) && !words_wait;
+        fx.push(Effect::SetVariables(walking.walk.texts(&BTreeMap::new())));
+    }
+
+    /// Returns whether the agent acts on the input that is due, rather than waits for the user.
+    pub(super) fn acts_next(&self) -> bool {
+        let (Some(rules), Some(walking)) = (self.graph(), &self.walking) else {
+            return false;
+        };
+        let mut walk = walking.walk.clone();
+        let step = |due| walk.step(&rules.graph, &self.known(rules), due).step;
+        let next = walking.due.as_ref().map(step);
+        next.is_some_and(|step| !matches!(step, Step::Wait | Step::Adopt { reply: false, .. }))
     }
 
     /// Answers the user's words: by the walk if there is one, else by the model.
@@ -160,13 +187,16 @@ impl State {
             return;
         }
         walking.asked = None;
+        let said = self.new_words();
+        self.user.unanswered |= said.is_some();
         if self.walk_due(now_ms, fx) {
             return;
         }
         let Some(walking) = &mut self.walking else { return };
-        let (unjudged, judged_before) = (walking.unjudged.take(), std::mem::take(&mut walking.judged_before));
-        match self.last_words().or(unjudged).filter(|_| !judged_before) {
+        let unjudged = walking.unjudged.take();
+        match said.or(unjudged) {
             Some(said) => {
+                walking.judged = true;
                 self.user.unanswered = false;
                 if !self.walk(Input::Heard { said: &said }, now_ms, fx) {
                     self.wait_in_node(now_ms, fx);
@@ -194,6 +224,14 @@ impl State {
         }
     }
 
+    /// Forgets the words that wait for an answer, since something else answers them.
+    pub(super) fn forget_words(&mut self) {
+        self.user.unanswered = false;
+        if let Some(walking) = &mut self.walking {
+            walking.unjudged = None;
+        }
+    }
+
     /// Returns whether words of the user wait for an answer, or to be judged.
     pub(super) fn has_unanswered(&self) -> bool {
         let walking = self.walking.as_ref();
@@ -203,6 +241,12 @@ impl State {
     /// Returns the user's words since the agent's last ones.
     pub(super) fn last_words(&self) -> Option<String> {
         words_in(self.history.last_said())
+    }
+
+    /// Returns those of them that were not judged yet.
+    fn new_words(&self) -> Option<String> {
+        let judged = self.walking.as_ref().is_some_and(|walking| walking.judged);
+        self.last_words().filter(|_| !judged)
     }
 
     /// Takes the input that is due. Returns false if there is none, or if the agent does nothing on it.
@@ -271,6 +315,7 @@ impl State {
     fn step(&mut self, input: &Input<'_>, now_ms: u64, fx: &mut Vec<Effect>) -> Option<Step> {
         let rules = self.rules.graph.clone()?;
         let (known, at_ms) = (self.known(&rules), self.elapsed_ms(now_ms));
+        let words_wait = self.has_unanswered() || self.new_words().is_some();
         let walking = self.walking.as_mut()?;
         if !matches!(input, Input::Heard { .. }) {
             // An answer made ahead counts once.
@@ -285,6 +330,9 @@ impl State {
             detail["ms"] = now_ms.saturating_sub(asked_ms).into();
             if at == last {
                 detail["walk"] = json!(walking.walk);
+                if words_wait {
+                    detail["walk"][UNJUDGED] = true.into();
+                }
                 if let Step::End {
                     outcome: Some(outcome), ..
                 } = &step
@@ -375,8 +423,24 @@ impl State {
         match self.phase {
             Phase::Thinking => true,
             Phase::Speaking => self.is_only_filled(),
-            Phase::Listening => !self.user.speaking,
+            // The user is about to answer a question that comes first.
+            Phase::Listening => !self.user.speaking && !self.awaits_opt_out(),
             _ => false,
         }
     }
+}
+
+/// Returns the result of what a node with this number of tools had begun, from the events after the move to it; none
+/// if they do not tell.
+fn done_after(tools: usize, after: &[EventFact]) -> Option<bool> {
+    if tools == 0 {
+        let leaves = |event: &EventFact| matches!(event.name.as_str(), "transfer" | "agent_transfer");
+        return after.iter().any(leaves).then_some(false);
+    }
+    let details = after.iter().filter(|event| event.name == TOOL);
+    let successes = details.filter(|event| {
+        let detail: Value = serde_json::from_str(&event.detail).unwrap_or_default();
+        detail["ok"] == true
+    });
+    Some(successes.count() == tools)
 }

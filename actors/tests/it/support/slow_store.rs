@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -32,6 +32,7 @@ pub struct SlowStore {
     store: Arc<MemoryStore>,
     seed: AtomicU64,
     more: Duration,
+    holds_facts: AtomicBool,
 }
 
 impl SlowStore {
@@ -40,11 +41,23 @@ impl SlowStore {
             store,
             seed: AtomicU64::new(1),
             more: Duration::ZERO,
+            holds_facts: AtomicBool::new(false),
         }
     }
 
     pub fn slower_by(self, more: Duration) -> Self {
         Self { more, ..self }
+    }
+
+    /// Keeps facts from being written from now on, as if the process died before that.
+    pub fn hold_facts(&self) {
+        self.holds_facts.store(true, Ordering::Relaxed);
+    }
+
+    async fn pass(&self, operation: &str) {
+        if operation == "append_facts" && self.holds_facts.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
     }
 
     /// Waits for the next delay. The sequence is the same in every run.
@@ -75,6 +88,7 @@ macro_rules! slowly {
         impl $port for SlowStore {
             $(async fn $name(&self, $($arg: $kind),*) -> StoreResult<$result> {
                 self.delay().await;
+                self.pass(stringify!($name)).await;
                 let result = self.store.$name($($arg),*).await;
                 self.delay().await;
                 result

@@ -57,6 +57,19 @@ pub const EVENTS_FOR_HEIRS: [&str; 15] = [
     WORKFLOW_HOP,
 ];
 
+/// Returns the place of the last hand-over to another agent that did not fail.
+pub fn last_handed_over(events: &[EventFact]) -> Option<usize> {
+    let mut failed = false;
+    events.iter().rposition(|event| match event.name.as_str() {
+        "agent_transfer_failed" => {
+            failed = true;
+            false
+        }
+        "agent_transfer" => !std::mem::take(&mut failed),
+        _ => false,
+    })
+}
+
 /// A live call that its carrier brought to another node than its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReturningCall {

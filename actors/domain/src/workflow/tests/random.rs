@@ -110,7 +110,8 @@ fn walk(seed: u64) {
         Input::Spoken,
         Input::NotEntered,
         Input::ToolsDone { successful: true },
-        Input::Resumed,
+        Input::Resumed { done: None },
+        Input::Resumed { done: Some(false) },
         Input::Begin,
     ];
     let mut input = Input::Begin;

@@ -17,14 +17,14 @@ pub(super) fn said(words: &str, at_ms: u64) -> StreamEvent {
     })
 }
 
-const SILENT: Event = Event::Stream(StreamEvent::OperatorSilent);
+pub(super) const SILENT: Event = Event::Stream(StreamEvent::OperatorSilent);
 const LOST: Event = Event::OperatorLeft(OperatorLeft::Lost);
 
-fn joins(by: &str) -> Event {
+pub(super) fn joins(by: &str) -> Event {
     Event::OperatorJoined { by: by.into() }
 }
 
-fn gives_back(note: Option<&str>) -> Event {
+pub(super) fn gives_back(note: Option<&str>) -> Event {
     let note = note.map(str::to_owned);
     Event::OperatorLeft(OperatorLeft::GivenBack { note })
 }

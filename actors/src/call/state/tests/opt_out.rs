@@ -9,7 +9,7 @@ fn opting(phase: CallPhase) -> State {
     state
 }
 
-fn written(effects: &[Effect]) -> usize {
+pub(super) fn written(effects: &[Effect]) -> usize {
     effects.iter().filter(|effect| **effect == Effect::WriteOptOut).count()
 }
 
@@ -22,7 +22,7 @@ fn says(effects: &[Effect]) -> Vec<&str> {
 }
 
 const CLEAR: &str = "Stop calling me.";
-const LIKELY: &str = "Leave me alone.";
+pub(super) const LIKELY: &str = "Leave me alone.";
 
 #[test]
 fn a_clear_wish_is_written_and_promised_wherever_both_are_on_the_line() {

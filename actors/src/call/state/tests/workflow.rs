@@ -17,7 +17,7 @@ use domain::{
 };
 
 /// Returns the rules of an agent with a graph of every type of node.
-fn graph_rules(by_words: bool) -> Rules {
+pub(super) fn graph_rules(by_words: bool) -> Rules {
     let edge = |source: &str, target: &str, condition: Value| json!({ "source": source, "target": target, "forwardCondition": condition });
     let llm = |condition: &str| json!({ "type": "llm", "condition": condition });
     let result = |successful: bool| json!({ "type": "result", "successful": successful });
@@ -67,13 +67,13 @@ fn graph_rules(by_words: bool) -> Rules {
     }
 }
 
-fn listening(rules: Rules) -> (State, Vec<Effect>) {
+pub(super) fn listening(rules: Rules) -> (State, Vec<Effect>) {
     let (state, _) = State::new(rules);
     let way = way_to(CallPhase::Listening).into_iter();
     run(state, way.map(|event| (event, 1_000)))
 }
 
-fn events(effects: &[Effect]) -> Vec<(String, Value)> {
+pub(super) fn events(effects: &[Effect]) -> Vec<(String, Value)> {
     let facts = effects.iter().filter_map(|effect| match effect {
         Effect::Record(Fact::Event(event)) => Some((event.name.clone(), serde_json::from_str(&event.detail).unwrap())),
         _ => None,
