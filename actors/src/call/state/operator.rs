@@ -86,8 +86,10 @@ impl State {
         if self.phase == Phase::Ended || said.text.trim().is_empty() {
             return;
         }
-        // The operator answers what waited for the agent.
-        self.forget_words();
+        if matches!(self.phase, Phase::Operator { .. }) {
+            // The operator answers what waited for the agent.
+            self.forget_words();
+        }
         let span = self.span(said.started_ms, said.ended_ms);
         let turn = self.history.operator_said(&said.text, span, said.damaged);
         fx.push(Effect::Record(Fact::Turn(turn)));
