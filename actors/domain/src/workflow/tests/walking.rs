@@ -6,7 +6,9 @@ use super::*;
 use crate::{id::ToolId, transfer::TransferKind};
 
 fn edge(from: &str, to: &str, condition: Value) -> Value {
-    json!({ "source": from, "target": to, "forwardCondition": condition })
+    let mut edge = json!({ "source": from, "target": to });
+    edge["forwardCondition"] = condition;
+    edge
 }
 
 fn plain(from: &str, to: &str) -> Value {

@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 use super::moving::Moving;
-use crate::workflow::{Candidate, Question, Test, Way, expression::is_true};
+use crate::workflow::{
+    Candidate, Question, Test, Way,
+    expression::{Expression, is_true},
+};
 
 /// Ways out of a node.
 #[derive(Default)]
@@ -30,7 +33,7 @@ impl<'a> Moving<'a> {
             Test::Expression { expression } => Some(expression),
             _ => None,
         });
-        expressions.flat_map(|expression| expression.questions()).collect()
+        expressions.flat_map(Expression::questions).collect()
     }
 
     /// Returns the conditions that a model chooses from; with the global nodes if the caller's turn ended.
