@@ -51,7 +51,7 @@ impl Actor for TextStreamActor {
         state: &mut TextStream,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            StreamMessage::Say(say) => state.say(say),
+            StreamMessage::Say(say) => state.say(&say),
             StreamMessage::StopSpeaking => state.end_speech(),
             StreamMessage::Close => {
                 state.end_speech();
@@ -66,7 +66,7 @@ impl Actor for TextStreamActor {
 }
 
 impl TextStream {
-    fn say(&mut self, say: Say) {
+    fn say(&mut self, say: &Say) {
         let id = say.speech;
         if self.newest.is_none_or(|newest| id > newest) {
             self.end_speech();

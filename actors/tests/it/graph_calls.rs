@@ -80,7 +80,9 @@ fn with_graph(nodes: &Value, edges: &Value) -> Agent {
 }
 
 fn edge(source: &str, target: &str, condition: Value) -> Value {
-    json!({ "source": source, "target": target, "forwardCondition": condition })
+    let mut edge = json!({ "source": source, "target": target });
+    edge["forwardCondition"] = condition;
+    edge
 }
 
 fn always(source: &str, target: &str) -> Value {

@@ -181,7 +181,7 @@ impl State {
         } else if is_this(&walking.asked) {
             let judged = Input::Judged { choice, values };
             if may_walk {
-                if !self.walk(judged, now_ms, fx) {
+                if !self.walk(&judged, now_ms, fx) {
                     self.go_on_walking(now_ms, fx);
                 }
             } else if let Some(asked) = walking.asked.take() {

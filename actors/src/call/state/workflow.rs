@@ -198,7 +198,7 @@ impl State {
             Some(said) => {
                 walking.judged = true;
                 self.user.unanswered = false;
-                if !self.walk(Input::Heard { said: &said }, now_ms, fx) {
+                if !self.walk(&Input::Heard { said: &said }, now_ms, fx) {
                     self.wait_in_node(now_ms, fx);
                 }
             }
@@ -252,7 +252,7 @@ impl State {
     /// Takes the input that is due. Returns false if there is none, or if the agent does nothing on it.
     pub(super) fn walk_due(&mut self, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
         let due = self.walking.as_mut().and_then(|walking| walking.due.take());
-        due.is_some_and(|due| self.walk(due, now_ms, fx))
+        due.is_some_and(|due| self.walk(&due, now_ms, fx))
     }
 
     /// Takes what is due, then answers words that wait, or gives the user the turn.
@@ -276,10 +276,10 @@ impl State {
     }
 
     /// Gives the walk an input and carries out the steps that follow. Returns false if the agent now waits.
-    pub(super) fn walk(&mut self, input: Input<'_>, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
-        let mut next = self.step(&input, now_ms, fx);
+    pub(super) fn walk(&mut self, input: &Input<'_>, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
+        let mut next = self.step(input, now_ms, fx);
         let mut heard = match input {
-            Input::Heard { said } => Some(said),
+            Input::Heard { said } => Some(*said),
             _ => None,
         };
         while let Some(step) = next {
