@@ -139,7 +139,7 @@ impl EffectHandler {
         let (agent, graph_not_used) = with_usable_graph(plan.agent.clone(), &plan.variables);
         let plan = CallPlan { agent, ..plan };
         let (inbound, inherited) = (plan.inbound.clone(), plan.inherited.clone());
-        let rules = planned_rules(&plan, &with);
+        let rules = planned_rules(&plan, &with, None);
         let (machine, effects) = match (&inbound, &inherited) {
             (Some(leg), _) => State::inbound(rules, leg.call.clone()),
             (None, Some(inherited)) => State::taken_over(rules, inherited.leg.clone(), &inherited.call),

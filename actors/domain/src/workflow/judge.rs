@@ -194,12 +194,17 @@ impl Condition {
     }
 
     /// Returns how well the words satisfy the condition, of whose own words this many were said.
-    fn score(&self, said: &str, (said_yes, shared): (Option<bool>, usize), values: &BTreeMap<String, Value>) -> usize {
+    fn score(
+        &self,
+        (said_number, said_yes): (Option<f64>, Option<bool>),
+        shared: usize,
+        values: &BTreeMap<String, Value>,
+    ) -> usize {
         if !self.can_be_judged() {
             return 0;
         }
         let collected = values.iter().any(|(name, value)| self.holds_for(name, value));
-        let number = match (self.number, number(said)) {
+        let number = match (self.number, said_number) {
             (None, _) => 0,
             (Some(wanted), Some(said)) if self.takes(said, wanted) => 3,
             (Some(_), _) if collected => 0,
@@ -219,7 +224,7 @@ impl Condition {
 /// Returns the condition that the words satisfy best; none if no condition or several do equally.
 fn choice(conditions: &[&str], said: &str, values: &BTreeMap<String, Value>) -> Option<usize> {
     let conditions: Vec<Condition> = conditions.iter().map(|text| Condition::of(text)).collect();
-    let said_yes = says_yes(said);
+    let (said_number, said_yes) = (number(said), says_yes(said));
     let padded = format!(" {} ", plain(said));
     let is_telling = |words: &&str| {
         let tells = |one: &Condition| heard(words, &one.plain).iter().any(|term| one.telling.contains(term));
@@ -227,25 +232,27 @@ fn choice(conditions: &[&str], said: &str, values: &BTreeMap<String, Value>) -> 
     };
     let last_said = corrected(&padded, false).filter(is_telling).unwrap_or(said);
     let asks_for_a_person = intent(said) == Some(Intent::Person);
+    let words = |condition: &Condition| -> [BTreeSet<Box<str>>; 2] {
+        let person = if asks_for_a_person { PERSON } else { "" };
+        let person = terms(person, &condition.plain).into_iter().collect();
+        [heard(last_said, &condition.plain), person]
+    };
+    let words: Vec<_> = conditions.iter().map(words).collect();
+    let mut holders: BTreeMap<&str, usize> = BTreeMap::new();
+    for term in conditions.iter().flat_map(|condition| &condition.telling) {
+        *holders.entry(term).or_default() += 1;
+    }
     let scores = |counts_person: bool| -> Vec<usize> {
-        let score = |condition: &Condition| {
-            let mut heard = heard(last_said, &condition.plain);
-            let person = terms(PERSON, &condition.plain);
-            match (asks_for_a_person, counts_person) {
-                (true, true) => heard.extend(person),
-                (true, false) => heard.retain(|term| !person.contains(term)),
-                (false, _) => {}
-            }
+        let score = |(condition, [heard, person]): (&Condition, &[BTreeSet<Box<str>>; 2])| {
             // A word of several conditions does not tell them apart.
-            let holders = |term: &str| conditions.iter().filter(|one| one.telling.contains(term)).count();
-            let shared = condition
-                .telling
-                .iter()
-                .filter(|term| heard.contains(*term) && holders(term) == 1);
-            let shared = shared.count();
-            condition.score(said, (said_yes, shared), values)
+            let own = condition.telling.iter().filter(|term| holders[&***term] == 1);
+            let shared = own.filter(|term| match person.contains(*term) {
+                true => counts_person,
+                false => heard.contains(*term),
+            });
+            condition.score((said_number, said_yes), shared.count(), values)
         };
-        conditions.iter().map(score).collect()
+        conditions.iter().zip(&words).map(score).collect()
     };
     // "Somebody in sales" asks for sales rather than for a person.
     let mut scored = scores(false);

@@ -59,3 +59,16 @@ impl Call {
         (path, step)
     }
 }
+
+/// Adds nodes and edges to a graph.
+fn extended(mut workflow: Value, nodes: &Value, edges: &Value) -> Value {
+    workflow["nodes"]
+        .as_object_mut()
+        .unwrap()
+        .extend(nodes.as_object().unwrap().clone());
+    workflow["edges"]
+        .as_object_mut()
+        .unwrap()
+        .extend(edges.as_object().unwrap().clone());
+    workflow
+}

@@ -136,7 +136,8 @@ impl Walk {
 
     /// Sets a value, unless all of them would become too large.
     fn set(&mut self, name: &str, value: Value) {
-        let size = |name: &str, value: &Value| name.len() + in_words(value).len();
+        let text_bytes = |value: &Value| value.as_str().map_or_else(|| in_words(value).len(), str::len);
+        let size = |name: &str, value: &Value| name.len() + text_bytes(value);
         let others = self.values.iter().filter(|(known, _)| *known != name);
         let others: usize = others.map(|(name, value)| size(name, value)).sum();
         if others + size(name, &value) <= MOST_VALUE_BYTES {

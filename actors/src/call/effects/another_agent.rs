@@ -12,7 +12,7 @@ use crate::{
     audio_stream::StreamMessage,
     call::{
         knowledge::CallKnowledge,
-        state::{AgentUnavailable, Event},
+        state::{AgentUnavailable, Event, State},
         tasks,
     },
 };
@@ -65,7 +65,7 @@ impl EffectHandler {
                 variables: Arc::new(variables),
             };
             let of = (found.id, &found.agent, &found.variables);
-            let rules = Box::new(rules(&self.plan, &self.with, of));
+            let rules = Box::new(rules(&self.plan, &self.with, of, None));
             self.found = Some(found);
             rules
         });
@@ -97,7 +97,12 @@ impl EffectHandler {
         let agent = plan.agent.clone();
         Arc::make_mut(&mut plan.variables).extend(own_values_in(&plan.attempt, &agent));
         let plan = &self.plan;
-        let rules = rules(&self.plan, &self.with, (plan.agent_id, &plan.agent, &plan.variables));
+        let rules = rules(
+            plan,
+            &self.with,
+            (plan.agent_id, &plan.agent, &plan.variables),
+            self.machine.as_ref().and_then(State::graph),
+        );
         if let Some(machine) = &mut self.machine {
             machine.take_rules(rules);
         }

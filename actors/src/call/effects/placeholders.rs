@@ -42,7 +42,8 @@ impl EffectHandler {
     /// Applies values or sentences that changed.
     pub(super) fn read_texts_again(&mut self) {
         if let Some(machine) = &mut self.machine {
-            machine.read_texts_again(planned_rules(&self.plan, &self.with));
+            let rules = planned_rules(&self.plan, &self.with, machine.graph());
+            machine.read_texts_again(rules);
         }
     }
 }

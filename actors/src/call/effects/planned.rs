@@ -12,9 +12,9 @@ use crate::{
 use domain::{agent::Agent, id::AgentId, workflow::Graph};
 
 /// Returns the rules of the plan's own agent. If another process began the call with another agent, the call lasts as
-/// long as that one allows.
-pub(super) fn planned_rules(plan: &CallPlan, with: &CallContext) -> Rules {
-    let rules = rules(plan, with, (plan.agent_id, &plan.agent, &plan.variables));
+/// long as that one allows. `present` is as for [`rules`].
+pub(super) fn planned_rules(plan: &CallPlan, with: &CallContext, present: Option<&GraphRules>) -> Rules {
+    let rules = rules(plan, with, (plan.agent_id, &plan.agent, &plan.variables), present);
     let began_with = plan.inherited.as_ref().and_then(|of| of.began_with.as_ref());
     match began_with {
         Some(first) => Rules {
@@ -25,19 +25,32 @@ pub(super) fn planned_rules(plan: &CallPlan, with: &CallContext) -> Rules {
     }
 }
 
-/// Returns the rules of an agent in this call.
+/// Returns the rules of an agent in this call. `present` has the graph that the call uses, which is not read again for
+/// the same agent.
 pub(super) fn rules(
     plan: &CallPlan,
     with: &CallContext,
     (id, agent, variables): (AgentId, &Arc<Agent>, &Arc<BTreeMap<String, String>>),
+    present: Option<&GraphRules>,
 ) -> Rules {
+    let present = present.filter(|present| present.agent == id);
+    let read = || Graph::read(&agent.workflow).map(Arc::new);
+    let graph = present.map_or_else(read, |present| Some(present.graph.clone()));
     let rules = Rules {
         speculation: with.speculation,
         phrases: with.phrases.phrases(agent),
         simulated: plan.is_simulated(),
         single: plan.attempt.campaign.is_none(),
         carrier: plan.carrier.abilities(),
-        graph: graph(with, id, agent, variables),
+        graph: graph.map(|graph| GraphRules {
+            by_words: !with
+                .ports
+                .analyst
+                .is_asked(&routing::router(agent, graph.router.as_deref())),
+            graph,
+            agent: id,
+            known: variables.clone(),
+        }),
         settle_ms: u64::try_from(with.times.settle_until.as_millis()).unwrap_or(u64::MAX),
         ..Rules::of(agent, variables, plan.ring_timeout)
     };
@@ -45,21 +58,4 @@ pub(super) fn rules(
         true => rules.in_text(),
         false => rules,
     }
-}
-
-/// Returns the conversation graph of an agent that has one.
-fn graph(
-    with: &CallContext,
-    id: AgentId,
-    agent: &Arc<Agent>,
-    variables: &Arc<BTreeMap<String, String>>,
-) -> Option<GraphRules> {
-    let graph = Graph::read(&agent.workflow)?;
-    let router = routing::router(agent, graph.router.as_deref());
-    Some(GraphRules {
-        by_words: !with.ports.analyst.is_asked(&router),
-        graph: Arc::new(graph),
-        agent: id,
-        known: variables.clone(),
-    })
 }

@@ -58,6 +58,7 @@ impl EffectHandler {
             &self.plan,
             &self.with,
             (self.plan.agent_id, &self.plan.agent, &self.plan.variables),
+            self.machine.as_ref().and_then(State::graph),
         );
         if let Some(machine) = &mut self.machine {
             machine.take_rules(rules);

@@ -24,17 +24,9 @@ fn found(workflow: &Value) -> Vec<String> {
 }
 
 fn with(nodes: &Value, edges: &Value) -> Value {
-    let mut workflow = json!({ "nodes": { "s": { "type": "start" }, "a": { "type": "override_agent" } },
+    let workflow = json!({ "nodes": { "s": { "type": "start" }, "a": { "type": "override_agent" } },
         "edges": { "e": { "source": "s", "target": "a" } } });
-    workflow["nodes"]
-        .as_object_mut()
-        .unwrap()
-        .extend(nodes.as_object().unwrap().clone());
-    workflow["edges"]
-        .as_object_mut()
-        .unwrap()
-        .extend(edges.as_object().unwrap().clone());
-    workflow
+    extended(workflow, nodes, edges)
 }
 
 fn to(target: &str, condition: &Value) -> Value {

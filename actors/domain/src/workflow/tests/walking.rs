@@ -21,20 +21,12 @@ fn llm(from: &str, to: &str, condition: &str) -> Value {
 
 /// A graph in which `a` and `b` talk, with more nodes and edges.
 fn graph(nodes: &Value, edges: &Value) -> Value {
-    let mut workflow = json!({
+    let workflow = json!({
         "nodes": { "start": { "type": "start" }, "a": { "type": "override_agent" }, "b": { "type": "override_agent" },
             "end": { "type": "end", "outcome": "success" } },
         "edges": {},
     });
-    workflow["nodes"]
-        .as_object_mut()
-        .unwrap()
-        .extend(nodes.as_object().unwrap().clone());
-    workflow["edges"]
-        .as_object_mut()
-        .unwrap()
-        .extend(edges.as_object().unwrap().clone());
-    workflow
+    extended(workflow, nodes, edges)
 }
 
 fn adopt(node: &str, reply: bool) -> Step {

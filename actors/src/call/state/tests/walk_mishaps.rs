@@ -8,7 +8,7 @@ use super::{
     midcall::{CLOSED, hangs_up, run, spoken, utterance},
     operator,
     opt_out::{LIKELY, written},
-    workflow::{events, graph_rules, listening},
+    workflow::{back_at_the_desk, events, graph_rules, listening},
     *,
 };
 use domain::{
@@ -113,18 +113,7 @@ fn an_end_that_a_lost_line_prevented_comes_when_it_is_back() {
 
 #[test]
 fn the_first_words_after_a_takeover_lead_on() {
-    let (state, mut all) = listening(graph_rules(true));
-    let (_, effects) = run(
-        state,
-        [
-            (said("What are your opening hours?"), 3_000),
-            (ended(1), 5_000),
-            (text("We have a garden. "), 5_100),
-            (Event::Reply(None), 5_200),
-            (ended(2), 8_000),
-        ],
-    );
-    all.extend(effects);
+    let all = back_at_the_desk();
     let user = (Speaker::User, "What are your opening hours?");
     let told = [HELLO, user, (Speaker::Agent, "We have a garden.")];
     let (state, effects) = heir(&told, &events(&all));

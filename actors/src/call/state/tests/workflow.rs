@@ -81,8 +81,8 @@ pub(super) fn events(effects: &[Effect]) -> Vec<(String, Value)> {
     facts.collect()
 }
 
-#[test]
-fn a_call_that_is_taken_over_after_any_move_goes_on_in_its_node() {
+/// Returns the effects of a call that told the opening hours and came back to its desk.
+pub(super) fn back_at_the_desk() -> Vec<Effect> {
     let (state, mut all) = listening(graph_rules(true));
     let (_, effects) = run(
         state,
@@ -95,6 +95,12 @@ fn a_call_that_is_taken_over_after_any_move_goes_on_in_its_node() {
         ],
     );
     all.extend(effects);
+    all
+}
+
+#[test]
+fn a_call_that_is_taken_over_after_any_move_goes_on_in_its_node() {
+    let all = back_at_the_desk();
     let events = events(&all);
     let hops = events.iter().filter(|(name, _)| name == WORKFLOW_HOP);
     let hops: Vec<&Value> = hops.map(|(_, detail)| detail).collect();
