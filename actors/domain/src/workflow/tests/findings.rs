@@ -207,6 +207,53 @@ fn a_graph_beyond_a_limit_is_refused_and_a_stored_one_keeps_no_other_field_from_
 }
 
 #[test]
+fn more_than_can_be_judged_at_once_and_wrong_settings_of_a_node_keep_an_agent_from_dialing() {
+    let llm = |at: usize| to("a", &json!({ "type": "llm", "condition": format!("wants item {at}") }));
+    let ways = |count: usize| -> Value {
+        (0..count)
+            .map(|at| (format!("w{at}"), llm(at)))
+            .collect::<Map<_, _>>()
+            .into()
+    };
+    let extracts = |count: usize| {
+        let entities = (0..count).map(|at| (format!("v{at}"), json!({ "type": "boolean" })));
+        json!({ "a": { "type": "override_agent", "extract": entities.collect::<Map<_, _>>() } })
+    };
+    let config = |config: Value| json!({ "a": { "type": "override_agent", "conversationConfig": config } });
+    let none = json!({});
+    for (nodes, edges, path) in [
+        (none.clone(), ways(100), None),
+        (none.clone(), ways(101), Some("workflow.nodes.a")),
+        (extracts(50), none.clone(), None),
+        (extracts(51), none.clone(), Some("workflow.nodes.a.extract")),
+        (
+            config(json!({ "tts": { "speed": 1.1, "optimize": 3 } })),
+            none.clone(),
+            None,
+        ),
+        (
+            config(json!({ "tts": { "speed": -1 } })),
+            none,
+            Some("workflow.nodes.a.conversationConfig.tts.speed"),
+        ),
+    ] {
+        let blocking = found(&with(&nodes, &edges));
+        let blocking: Vec<&str> = blocking.iter().filter_map(|one| one.strip_suffix(" true")).collect();
+        assert_eq!(blocking, path.into_iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_name_with_an_underscore_too_many_is_no_spelling_of_a_field() {
+    let mut deep = json!({ "type": "null_literal" });
+    for _ in 0..40 {
+        deep = json!({ "type_": "and_operator", "children": [deep] });
+    }
+    let edges = json!({ "f": to("a", &json!({ "type": "expression", "expression": deep })) });
+    assert_eq!(found(&with(&json!({}), &edges)), ["workflow.edges.f true"]);
+}
+
+#[test]
 fn a_condition_of_one_word_is_not_judged_without_a_model() {
     let llm = |condition: &str| to("a", &json!({ "type": "llm", "condition": condition }));
     let graph = read(&with(

@@ -307,3 +307,21 @@ fn a_walk_that_another_process_goes_on_with_does_nothing_outside_twice() {
     assert_eq!(call.take(&resumed), (vec!["e2>b".into()], adopt("b", true)));
     assert_eq!(call.take(&resumed).1, Step::Wait);
 }
+
+#[test]
+fn the_values_of_a_walk_have_a_bound() {
+    let updates: Vec<Value> = (0..200)
+        .map(|at| {
+            let expression = json!({ "type": "string_literal", "value": "x".repeat(100) });
+            json!({ "variableName": format!("v{at}"), "expression": expression })
+        })
+        .collect();
+    let nodes = json!({ "u": { "type": "update_state", "label": "", "updates": updates } });
+    let edges = json!({ "1": plain("start", "u"), "2": plain("u", "a") });
+    let mut call = Call::new(&graph(&nodes, &edges));
+    call.take(&Input::Begin);
+    let values = call.walk.values();
+    let bytes = |(name, value): (&String, &Value)| name.len() + value.as_str().unwrap().len();
+    let bytes: usize = values.iter().map(bytes).sum();
+    assert!((16_000..=16 * 1024).contains(&bytes), "{bytes}");
+}
