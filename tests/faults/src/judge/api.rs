@@ -63,9 +63,7 @@ pub fn instructions(twiml: &str) -> Option<Instructions> {
     let back = twiml
         .split_once("<Redirect method=\"POST\">")
         .and_then(|(_, rest)| rest.split_once("</Redirect>"))
-        .map(|(url, _)| url.replace("&amp;", "&"))
-        // The fragment is for the carrier.
-        .map(|url| url.split_once('#').map_or(url.clone(), |(url, _)| url.to_owned()));
+        .map(|(url, _)| call::Back::read(&url.replace("&amp;", "&")));
     let pauses = twiml.contains("<Pause length=\"1\"/>");
     (stream.is_some() || back.is_some()).then_some(())?;
     Some(Instructions { stream, back, pauses })

@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const STAYS: Duration = Duration::from_secs(15);
 /// Longest wait for the response to a request for further instructions.
 const BACK_WITHIN: Duration = Duration::from_secs(15);
-/// Pause before this request is repeated if nothing answers.
+/// Pause before this request is repeated.
 const BACK_AGAIN: Duration = Duration::from_millis(300);
 
 /// A requested call.
@@ -56,9 +56,43 @@ pub struct Instructions {
     /// Address of the socket to talk over, if there is one.
     pub stream: Option<String>,
     /// Address to ask for further instructions afterwards.
-    pub back: Option<String>,
+    pub back: Option<Back>,
     /// Whether it waits a second first.
     pub pauses: bool,
+}
+
+/// Address for further instructions, with the carrier's connection overrides in its fragment: `rc` counts the repeated
+/// requests, `rp` names the failures after which they are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Back {
+    pub url: String,
+    repeats: usize,
+    after: Vec<String>,
+}
+
+impl Back {
+    /// Reads an address. Without overrides, the carrier repeats a request once if it cannot connect.
+    pub fn read(address: &str) -> Self {
+        let (url, fragment) = address.split_once('#').unwrap_or((address, "rc=1&rp=ct"));
+        let overrides: Vec<(String, String)> = url::form_urlencoded::parse(fragment.as_bytes()).into_owned().collect();
+        let value = |name: &str| overrides.iter().find(|(key, _)| key == name).map(|(_, value)| &**value);
+        Self {
+            url: url.to_owned(),
+            repeats: value("rc").and_then(|count| count.parse().ok()).unwrap_or(1),
+            after: value("rp").unwrap_or("ct").split(',').map(str::to_owned).collect(),
+        }
+    }
+
+    /// Returns whether a request is repeated after this answer; 0 is none.
+    fn repeats_after(&self, answer: u16) -> bool {
+        let failures: &[&str] = match answer {
+            0 => &["ct", "rt", "all"],
+            400..=499 => &["4xx", "all"],
+            500..=599 => &["5xx", "all"],
+            _ => &[],
+        };
+        self.after.iter().any(|named| failures.contains(&&**named))
+    }
 }
 
 /// Request of the service about a call.
@@ -317,9 +351,10 @@ async fn follow(judge: &Judge, call: &Call, instructions: Instructions) -> After
     if let Some(stream) = &instructions.stream {
         media::stream(judge, call, stream).await;
     }
-    let Some(url) = instructions.back else {
+    let Some(back) = instructions.back else {
         return After::Wait;
     };
+    let url = &back.url;
     let form = [
         ("CallSid", call.order.sid.clone()),
         ("AccountSid", ACCOUNT.to_owned()),
@@ -328,15 +363,15 @@ async fn follow(judge: &Judge, call: &Call, instructions: Instructions) -> After
     let body = url::form_urlencoded::Serializer::new(String::new())
         .extend_pairs(&form)
         .finish();
-    let signature = sign(&url, &form);
-    for pause in [Some(BACK_AGAIN), None] {
+    let signature = sign(url, &form);
+    for left in (0..=back.repeats).rev() {
         let headers = [
             ("content-type", "application/x-www-form-urlencoded"),
             ("x-twilio-signature", &*signature),
         ];
         let sent = http::send(Ask {
             method: "POST",
-            url: &url,
+            url,
             headers: &headers,
             body: body.clone().into_bytes(),
             within: BACK_WITHIN,
@@ -347,13 +382,12 @@ async fn follow(judge: &Judge, call: &Call, instructions: Instructions) -> After
             attempt: call.order.attempt.clone(),
             answer,
         });
-        match pause {
-            Some(pause) if answer == 0 => sleep(pause).await,
-            _ => {
-                let others = super::api::instructions(&String::from_utf8_lossy(&twiml));
-                return others.filter(|_| answer == 200).map_or(After::HangUp, After::Follow);
-            }
+        if left > 0 && back.repeats_after(answer) {
+            sleep(BACK_AGAIN).await;
+            continue;
         }
+        let others = super::api::instructions(&String::from_utf8_lossy(&twiml));
+        return others.filter(|_| answer == 200).map_or(After::HangUp, After::Follow);
     }
     After::HangUp
 }
@@ -395,5 +429,26 @@ async fn tell(judge: Arc<Judge>, call: Arc<Call>, told: Told) {
             Some(pause) if answer == 0 || answer >= 500 => sleep(pause).await,
             _ => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Back;
+
+    #[test]
+    fn a_request_is_repeated_as_its_address_says() {
+        let with = Back::read("http://a.example/back/1#rc=5&rp=5xx,ct,rt");
+        assert_eq!((&*with.url, with.repeats), ("http://a.example/back/1", 5));
+        assert_eq!(
+            [0, 200, 404, 502].map(|answer| with.repeats_after(answer)),
+            [true, false, false, true]
+        );
+        let without = Back::read("http://a.example/back/1");
+        assert_eq!((&*without.url, without.repeats), ("http://a.example/back/1", 1));
+        assert_eq!(
+            [0, 200, 404, 502].map(|answer| without.repeats_after(answer)),
+            [true, false, false, false]
+        );
     }
 }
