@@ -86,7 +86,7 @@ pub enum Conflict {
     DoNotCall,
     /// Another request changed it at the same time.
     Changed,
-    /// The same request is still being processed.
+    /// The same request, or those before it, are still being processed.
     InProgress,
 }
 
