@@ -120,7 +120,7 @@ pub enum ErrorCode {
     NotFound,
     /// 405
     MethodNotAllowed,
-    /// 409: changed by another request, or the idempotency key is taken
+    /// 409: changed by another request, the idempotency key is taken, or earlier requests must be answered first
     Conflict,
     /// 409
     ContactExists,

@@ -170,8 +170,8 @@ impl EffectHandler {
     }
 }
 
-/// Returns the agent with its graph, or without it if that cannot be walked, and why. Agents and tools that it refers to
-/// are looked up when the call comes to them.
+/// Returns the agent with its graph, or without it if that cannot be walked, and why. Agents and tools that it refers
+/// to are looked up when the call comes to them.
 pub(super) fn with_usable_graph(
     agent: Arc<Agent>,
     variables: &BTreeMap<String, String>,

@@ -226,7 +226,7 @@ pub(super) fn require_in_progress(status: ConversationStatus) -> ApiResult<()> {
     }
 }
 
-/// Returns the error for a call that no node has: a 409 if its outcome is stored by now or soon, and else `unavailable`.
+/// Returns the error for a call that no node has: a 409 if its outcome is stored by now or soon, else `unavailable`.
 pub(super) async fn over_or(state: &RestState, account: AccountId, id: AttemptId, unavailable: ApiError) -> ApiError {
     let limit = Instant::now() + STORED_WITHIN;
     loop {

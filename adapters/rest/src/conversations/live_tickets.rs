@@ -124,8 +124,8 @@ impl LiveAccess {
         self.listeners.take(account).ok_or_else(|| {
             let message = match self.listeners.has_all_its_own(account) {
                 true => {
-                    "this account has as many listeners at this node as an account may: half of RINGBACK_MAX_LISTENERS; \
-                     close one, or try again later"
+                    "this account has as many listeners at this node as an account may: half of \
+                     RINGBACK_MAX_LISTENERS; close one, or try again later"
                 }
                 false => "this node has as many listeners as RINGBACK_MAX_LISTENERS allows; try again later",
             };

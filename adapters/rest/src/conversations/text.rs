@@ -43,8 +43,8 @@ use crate::{
     query::{NoParameters, Query},
 };
 
-/// Time limit for the agent's answer and the wait for those to earlier texts. Many clients and proxies wait no longer than
-/// a minute.
+/// Time limit for the agent's answer and the wait for those to earlier texts. Many clients and proxies wait no longer
+/// than a minute.
 const WITHIN: Duration = Duration::from_secs(50);
 
 /// The same limit at a node that passes the request on.

@@ -48,8 +48,8 @@ impl Synthesizer for NoSpeech {
     }
 }
 
-/// A model that looks up a price, ends the call, rambles for more than a minute, repeats the text after a second, ponders
-/// for a minute, or says yes, as the user wants.
+/// A model that looks up a price, ends the call, rambles for more than a minute, repeats the text after a second,
+/// ponders for a minute, or says yes, as the user wants.
 struct Clerk;
 
 impl LanguageModel for Clerk {
