@@ -93,7 +93,7 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_MAX_CALLS", default_value_t = 100, value_parser = whole(1..=100_000_u32))]
     pub max_calls: u32,
 
-    /// Maximum number of clients that listen to calls of this node at once
+    /// Maximum number of clients that listen to calls of this node at once; an account may have half of them
     #[arg(long, env = "RINGBACK_MAX_LISTENERS", default_value_t = 200, value_parser = whole(0..=10_000_usize))]
     pub max_listeners: usize,
 

@@ -112,12 +112,16 @@ pub async fn in_full(store: &dyn Store, account: &Account, row: &ConversationRow
         Err(StoreError::NotFound) => None,
         Err(other) => return Err(other),
     };
+    // The few events with usage are the last ones.
+    let found = store.events_of(row.id, &[WORKFLOW_HOP, USAGE], None, MOST_HOPS).await?;
+    let is_cut = found.len() as i64 >= MOST_HOPS;
+    let found = found.into_iter().map(|row| row.event);
+    let (hops, mut usages): (Vec<EventFact>, Vec<EventFact>) = found.partition(|event| event.name == WORKFLOW_HOP);
     let usage = match row.ended_at {
-        Some(_) => store.last_event(row.id, USAGE).await?,
+        Some(_) if is_cut => store.last_event(row.id, USAGE).await?,
+        Some(_) => usages.pop(),
         None => None,
     };
-    let hops = store.events_of(row.id, &[WORKFLOW_HOP], None, MOST_HOPS).await?;
-    let hops: Vec<EventFact> = hops.into_iter().map(|row| row.event).collect();
     let facts = Facts {
         turns: &turns,
         usage: usage.as_ref(),

@@ -136,10 +136,10 @@ impl EffectHandler {
             lines,
             meter,
         } = arguments;
-        let (agent, graph_not_used) = with_usable_graph(plan.agent.clone(), &plan.variables);
+        let (agent, graph, graph_not_used) = with_usable_graph(plan.agent.clone(), &plan.variables);
         let plan = CallPlan { agent, ..plan };
         let (inbound, inherited) = (plan.inbound.clone(), plan.inherited.clone());
-        let rules = planned_rules(&plan, &with, None);
+        let rules = planned_rules(&plan, &with, graph);
         let (machine, effects) = match (&inbound, &inherited) {
             (Some(leg), _) => State::inbound(rules, leg.call.clone()),
             (None, Some(inherited)) => State::taken_over(rules, inherited.leg.clone(), &inherited.call),

@@ -52,6 +52,12 @@ impl ConcurrencyLimit {
         }
     }
 
+    /// Returns whether an account has all slots that it may have.
+    pub fn has_all_its_own(&self, account: AccountId) -> bool {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.get(&account).copied().unwrap_or(0) >= self.per_account
+    }
+
     /// Takes a slot, unless the limit of the account or the total is reached.
     pub fn take(&self, account: AccountId) -> Option<ConcurrencySlot> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);

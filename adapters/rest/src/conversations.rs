@@ -14,6 +14,7 @@ mod operator_audio;
 pub mod peaks;
 pub mod recording;
 pub mod text;
+mod text_queue;
 pub mod turns;
 pub mod watch;
 

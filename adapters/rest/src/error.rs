@@ -86,7 +86,7 @@ pub enum Conflict {
     DoNotCall,
     /// Another request changed it at the same time.
     Changed,
-    /// The same request is still being processed.
+    /// The same request, or those before it, are still being processed.
     InProgress,
 }
 
@@ -120,7 +120,7 @@ pub enum ErrorCode {
     NotFound,
     /// 405
     MethodNotAllowed,
-    /// 409: changed by another request, or the idempotency key is taken
+    /// 409: changed by another request, the idempotency key is taken, or earlier requests must be answered first
     Conflict,
     /// 409
     ContactExists,

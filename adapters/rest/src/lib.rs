@@ -139,7 +139,7 @@ pub struct RestState {
     pub event_stream_limit: ConcurrencyLimit,
     /// Streams of account events.
     pub account_events: AccountEvents,
-    /// Tickets and listeners of live calls.
+    /// Tickets, listeners and texts of live calls.
     pub live: LiveAccess,
     /// True once event streams must end because the service stops.
     pub stopping: watch::Receiver<bool>,

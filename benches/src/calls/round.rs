@@ -318,7 +318,8 @@ fn minutes(conversations: &[Value]) -> f64 {
 fn environment(behind: Option<Behind>, stubs: SocketAddr, args: &BenchCallsArgs) -> Vec<(&'static str, String)> {
     let mut all = behind.map_or_else(Vec::new, |behind| behind.environment(stubs));
     all.push(("RINGBACK_SPECULATION", args.speculation.as_str().to_owned()));
-    let listeners = args.listeners + args.stalled_listeners;
+    // They are all of one account, which may have half of the places.
+    let listeners = 2 * (args.listeners + args.stalled_listeners);
     all.push(("RINGBACK_MAX_LISTENERS", listeners.to_string()));
     all
 }

@@ -104,16 +104,18 @@ impl TestApp {
 
     /// Creates an agent and returns its id.
     pub async fn agent(&self) -> String {
-        let prompt = json!({ "agent": { "prompt": { "prompt": "Ask for the city." } } });
-        let body = json!({ "name": "Ann", "conversationConfig": prompt });
-        let made = self.client.post("/public/v1/agents/create", body).await.expect(201);
-        made.text("/data/agentId")
+        agent_of(&self.client).await
     }
 
     /// Creates a call to this number that the node dials.
     pub async fn dialed_call(&self, node: NodeId, number: &str) -> AttemptId {
-        let body = json!({ "agentId": self.agent().await, "phoneNumber": number });
-        self.client.post("/public/v1/calls", body).await.expect(201);
+        self.dialed_call_of(&self.client, node, number).await
+    }
+
+    /// Does the same for a client of any account.
+    pub async fn dialed_call_of(&self, client: &Client, node: NodeId, number: &str) -> AttemptId {
+        let body = json!({ "agentId": agent_of(client).await, "phoneNumber": number });
+        client.post("/public/v1/calls", body).await.expect(201);
         self.store.register_node(node, None).await.unwrap();
         let claim = self.store.claim_calls(node, 1).await.unwrap()[0].claim;
         let request = PermitRequest {
@@ -126,6 +128,13 @@ impl TestApp {
         assert!(matches!(permit, Permit::Granted { .. }), "{permit:?}");
         claim.attempt
     }
+}
+
+async fn agent_of(client: &Client) -> String {
+    let prompt = json!({ "agent": { "prompt": { "prompt": "Ask for the city." } } });
+    let body = json!({ "name": "Ann", "conversationConfig": prompt });
+    let made = client.post("/public/v1/agents/create", body).await.expect(201);
+    made.text("/data/agentId")
 }
 
 /// Returns the state that handlers need, around any store.

@@ -12,7 +12,7 @@ use crate::{
     audio_stream::StreamMessage,
     call::{
         knowledge::CallKnowledge,
-        state::{AgentUnavailable, Event, State},
+        state::{AgentUnavailable, Event},
         tasks,
     },
 };
@@ -56,7 +56,8 @@ impl EffectHandler {
             for (name, text) in own_values_in(&plan.attempt, &agent) {
                 variables.entry(name).or_insert(text);
             }
-            let (agent, graph_not_used) = with_usable_graph(bound(plan.fitted(&agent), &self.began_with), &variables);
+            let bound = bound(plan.fitted(&agent), &self.began_with);
+            let (agent, graph, graph_not_used) = with_usable_graph(bound, &variables);
             self.graph_not_used(&graph_not_used);
             let found = Found {
                 try_no,
@@ -65,7 +66,7 @@ impl EffectHandler {
                 variables: Arc::new(variables),
             };
             let of = (found.id, &found.agent, &found.variables);
-            let rules = Box::new(rules(&self.plan, &self.with, of, None));
+            let rules = Box::new(rules(&self.plan, &self.with, of, graph));
             self.found = Some(found);
             rules
         });
@@ -101,7 +102,7 @@ impl EffectHandler {
             plan,
             &self.with,
             (plan.agent_id, &plan.agent, &plan.variables),
-            self.machine.as_ref().and_then(State::graph),
+            self.graph(),
         );
         if let Some(machine) = &mut self.machine {
             machine.take_rules(rules);

@@ -41,8 +41,9 @@ impl EffectHandler {
 
     /// Applies values or sentences that changed.
     pub(super) fn read_texts_again(&mut self) {
+        let graph = self.graph();
         if let Some(machine) = &mut self.machine {
-            let rules = planned_rules(&self.plan, &self.with, machine.graph());
+            let rules = planned_rules(&self.plan, &self.with, graph);
             machine.read_texts_again(rules);
         }
     }

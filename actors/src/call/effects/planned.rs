@@ -12,9 +12,9 @@ use crate::{
 use domain::{agent::Agent, id::AgentId, workflow::Graph};
 
 /// Returns the rules of the plan's own agent. If another process began the call with another agent, the call lasts as
-/// long as that one allows. `present` is as for [`rules`].
-pub(super) fn planned_rules(plan: &CallPlan, with: &CallContext, present: Option<&GraphRules>) -> Rules {
-    let rules = rules(plan, with, (plan.agent_id, &plan.agent, &plan.variables), present);
+/// long as that one allows.
+pub(super) fn planned_rules(plan: &CallPlan, with: &CallContext, graph: Option<Arc<Graph>>) -> Rules {
+    let rules = rules(plan, with, (plan.agent_id, &plan.agent, &plan.variables), graph);
     let began_with = plan.inherited.as_ref().and_then(|of| of.began_with.as_ref());
     match began_with {
         Some(first) => Rules {
@@ -25,17 +25,13 @@ pub(super) fn planned_rules(plan: &CallPlan, with: &CallContext, present: Option
     }
 }
 
-/// Returns the rules of an agent in this call. `present` has the graph that the call uses, which is not read again for
-/// the same agent.
+/// Returns the rules of an agent in this call, with its graph.
 pub(super) fn rules(
     plan: &CallPlan,
     with: &CallContext,
     (id, agent, variables): (AgentId, &Arc<Agent>, &Arc<BTreeMap<String, String>>),
-    present: Option<&GraphRules>,
+    graph: Option<Arc<Graph>>,
 ) -> Rules {
-    let present = present.filter(|present| present.agent == id);
-    let read = || Graph::read(&agent.workflow).map(Arc::new);
-    let graph = present.map_or_else(read, |present| Some(present.graph.clone()));
     let rules = Rules {
         speculation: with.speculation,
         phrases: with.phrases.phrases(agent),

@@ -33,12 +33,18 @@ pub(super) struct Graphs {
 }
 
 impl EffectHandler {
+    /// Returns the graph of the present agent.
+    pub(super) fn graph(&self) -> Option<Arc<Graph>> {
+        let rules = self.machine.as_ref().and_then(State::graph);
+        rules.map(|rules| rules.graph.clone())
+    }
+
     /// Returns the agent as it talks in a node.
     pub(super) fn agent_in(&self, node: &str) -> Arc<Agent> {
         let plain = self.graphs.plain.as_ref();
         let plain = plain.map_or(&self.plan.agent, |(plain, _)| plain);
-        match self.machine.as_ref().and_then(State::graph) {
-            Some(rules) => Arc::new(rules.graph.agent_in(node, plain)),
+        match self.graph() {
+            Some(graph) => Arc::new(graph.agent_in(node, plain)),
             None => plain.clone(),
         }
     }
@@ -58,7 +64,7 @@ impl EffectHandler {
             &self.plan,
             &self.with,
             (self.plan.agent_id, &self.plan.agent, &self.plan.variables),
-            self.machine.as_ref().and_then(State::graph),
+            self.graph(),
         );
         if let Some(machine) = &mut self.machine {
             machine.take_rules(rules);
@@ -164,22 +170,25 @@ impl EffectHandler {
     }
 }
 
-/// Returns the agent without its graph if that cannot be walked, and why. Agents and tools that it refers to are looked
-/// up when the call comes to them.
-pub(super) fn with_usable_graph(agent: Arc<Agent>, variables: &BTreeMap<String, String>) -> (Arc<Agent>, Vec<Finding>) {
+/// Returns the agent with its graph, or without it if that cannot be walked, and why. Agents and tools that it refers
+/// to are looked up when the call comes to them.
+pub(super) fn with_usable_graph(
+    agent: Arc<Agent>,
+    variables: &BTreeMap<String, String>,
+) -> (Arc<Agent>, Option<Arc<Graph>>, Vec<Finding>) {
     let Some(graph) = Graph::read(&agent.workflow) else {
-        return (agent, Vec::new());
+        return (agent, None, Vec::new());
     };
     let mut known = Known::of(&agent, graph.references());
     known.variables.extend(variables.keys().cloned());
     let mut found = findings(&graph, &known);
     found.retain(|finding| finding.blocks);
     if found.is_empty() {
-        return (agent, found);
+        return (agent, Some(Arc::new(graph)), found);
     }
     let mut agent = Agent::clone(&agent);
     agent.workflow = Workflow::default();
-    (Arc::new(agent), found)
+    (Arc::new(agent), None, found)
 }
 
 /// Returns the agent with these tools and no others.

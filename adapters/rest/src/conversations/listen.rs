@@ -66,7 +66,7 @@ pub async fn listen(
         return Ok(elsewhere.follows().into_response());
     }
     let bearer = admit(&state, (id, TicketPurpose::Listen), &ticket, (&uri, &headers)).await?;
-    let place = state.live.listener()?;
+    let place = state.live.listener(bearer.account)?;
     open(
         socket,
         (MAX_MESSAGE_BYTES, WRITE_WITHIN),

@@ -1,6 +1,8 @@
 //! Commands to a live call: `POST /public/v1/conversations/{conversationId}/say`, `…/transfer`, `…/digits` and
 //! `…/instructions`.
 
+use std::time::Duration;
+
 use actors::call::{CallCommand, CommandAnswer, CommandKind};
 use axum::{Router, extract::State, routing::post};
 use domain::{
@@ -12,6 +14,7 @@ use domain::{
 };
 use peers::NotTold;
 use serde::Serialize;
+use tokio::time::{Instant, sleep};
 use utoipa::ToSchema;
 
 use crate::{
@@ -31,6 +34,12 @@ const TEXT_CHARACTERS: usize = 1_000;
 
 /// Maximum keys of a request.
 const MOST_DIGITS: usize = 64;
+
+/// Time within which the outcome of a call is stored that has left its node.
+const STORED_WITHIN: Duration = Duration::from_secs(1);
+
+/// Interval of reads meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Kinds of transfers.
 const TRANSFER_TYPES: [&str; 3] = ["blind", "conference", "sip_refer"];
@@ -193,8 +202,8 @@ async fn send(
         Ok(CommandAnswer::Done) => Ok(Reply::ok(CommandTaken { conversation_id: id })),
         Ok(CommandAnswer::Refused(why)) => Err(impossible(&why)),
         Ok(CommandAnswer::NotHere) | Err(NotTold::NoHolder) => {
-            require_in_progress(self::status(state, account, id).await?)?;
-            Err(ApiError::Unavailable("no node holds the call at this moment; try again".into()))
+            let nobodys = ApiError::Unavailable("no node holds the call at this moment; try again".into());
+            Err(over_or(state, account, id, nobodys).await)
         }
         Err(NotTold::OlderVersion) => Err(impossible("the node that holds the call runs an older version")),
         Err(NotTold::Lost) => Err(ApiError::Unavailable(
@@ -214,6 +223,20 @@ pub(super) fn require_in_progress(status: ConversationStatus) -> ApiResult<()> {
     match status {
         ConversationStatus::InProgress => Ok(()),
         status => Err(impossible(&format!("conversation is {}", status.as_str()))),
+    }
+}
+
+/// Returns the error for a call that no node has: a 409 if its outcome is stored by now or soon, else `unavailable`.
+pub(super) async fn over_or(state: &RestState, account: AccountId, id: AttemptId, unavailable: ApiError) -> ApiError {
+    let limit = Instant::now() + STORED_WITHIN;
+    loop {
+        if let Err(error) = status(state, account, id).await.and_then(require_in_progress) {
+            return error;
+        }
+        if Instant::now() >= limit {
+            return unavailable;
+        }
+        sleep(LOOK_EVERY).await;
     }
 }
 

@@ -22,10 +22,7 @@ use domain::{
 };
 use peers::{Elsewhere, Shown};
 use serde::Serialize;
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Instant, sleep},
-};
+use tokio::time::{Instant, sleep};
 use url::Url;
 use utoipa::ToSchema;
 
@@ -33,11 +30,13 @@ use super::{
     live::{require_in_progress, status},
     live_socket::Goodbye,
     operate::require_free,
+    text_queue::TextQueues,
 };
 use crate::{
     RestState,
     auth::{self, Caller, CallerKey, Credential},
     body::JsonObject,
+    concurrency_limit::{ConcurrencyLimit, ConcurrencySlot},
     envelope::Reply,
     error::{ApiError, ApiResult, Conflict},
     fields::Fields,
@@ -98,33 +97,45 @@ struct Unused {
     bearer: Bearer,
 }
 
-/// Shared state of WebSockets to live calls.
+/// Shared state of WebSockets and texts to live calls.
 #[derive(Clone)]
 pub struct LiveAccess {
     tickets: Arc<Mutex<HashMap<AttemptId, Vec<Unused>>>>,
-    listeners: Arc<Semaphore>,
+    listeners: ConcurrencyLimit,
+    texts: TextQueues,
     /// Origins whose pages may open a WebSocket with a key's ticket; `*` allows all.
     origins: Arc<[String]>,
 }
 
 impl LiveAccess {
-    /// Creates an access without tickets, for at most `listeners` listeners at once. Pages of `origins` may listen too.
+    /// Creates an access without tickets, for at most `listeners` listeners at once, of which an account may have half,
+    /// rounded up. Pages of `origins` may listen too.
     pub fn new(listeners: usize, origins: &[String]) -> Self {
         Self {
             tickets: Arc::default(),
-            listeners: Arc::new(Semaphore::new(listeners)),
+            listeners: ConcurrencyLimit::new(listeners.div_ceil(2), listeners),
+            texts: TextQueues::default(),
             origins: origins.into(),
         }
     }
 
-    /// Takes a place of a listener. Returns a 503 if there is none.
-    pub fn listener(&self) -> ApiResult<OwnedSemaphorePermit> {
-        let place = self.listeners.clone().try_acquire_owned();
-        place.map_err(|_| {
-            ApiError::Unavailable(
-                "this node has as many listeners as RINGBACK_MAX_LISTENERS allows; try again later".into(),
-            )
+    /// Takes a place of a listener for an account. Returns a 503 if there is none.
+    pub fn listener(&self, account: AccountId) -> ApiResult<ConcurrencySlot> {
+        self.listeners.take(account).ok_or_else(|| {
+            let message = match self.listeners.has_all_its_own(account) {
+                true => {
+                    "this account has as many listeners at this node as an account may: half of \
+                     RINGBACK_MAX_LISTENERS; close one, or try again later"
+                }
+                false => "this node has as many listeners as RINGBACK_MAX_LISTENERS allows; try again later",
+            };
+            ApiError::Unavailable(message.into())
         })
+    }
+
+    /// Returns the order of texts.
+    pub fn texts(&self) -> &TextQueues {
+        &self.texts
     }
 
     /// Makes a ticket. Returns none if too many of the call wait.

@@ -19,6 +19,7 @@ use serde_json::json;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::{
+    live::impossible,
     live_socket::{Format, Goodbye, LiveSocket, come_again, open},
     live_tickets::{Bearer, TicketParameters, TicketPurpose, admit, elsewhere, no_longer_allowed},
     operator_audio::OperatorAudio,
@@ -78,10 +79,13 @@ pub async fn operate(
     )
 }
 
-/// Returns a 409 if an operator has the call.
+/// Returns a 409 if an operator has the call, or nobody can take it over because it is held in text.
 pub async fn require_free(state: &RestState, id: AttemptId) -> ApiResult<()> {
-    let call = state.switchboard.inspect_call(id).await;
-    match call.and_then(|call| call.operator) {
+    let Some(call) = state.switchboard.inspect_call(id).await else {
+        return Ok(());
+    };
+    match call.operator {
+        _ if call.is_text => Err(impossible("the call is held in text")),
         Some(by) => Err(ApiError::Conflict(Conflict::Changed, taken(&by))),
         None => Ok(()),
     }

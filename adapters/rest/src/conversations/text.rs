@@ -27,8 +27,9 @@ use tokio::{
 use utoipa::ToSchema;
 
 use super::{
-    live::{impossible, require_in_progress, required_text, status},
+    live::{impossible, over_or, require_in_progress, required_text, status},
     live_tickets::elsewhere,
+    text_queue::MOST_TEXTS,
     watch::follow,
 };
 use crate::{
@@ -36,13 +37,14 @@ use crate::{
     auth::{Caller, CallerKey},
     body::JsonObject,
     envelope::Reply,
-    error::{ApiError, ApiResult},
+    error::{ApiError, ApiResult, Conflict},
     fields::Fields,
     path_id::PathId,
     query::{NoParameters, Query},
 };
 
-/// Time limit for the agent's answer. Many clients and proxies wait no longer than a minute.
+/// Time limit for the agent's answer and the wait for those to earlier texts. Many clients and proxies wait no longer
+/// than a minute.
 const WITHIN: Duration = Duration::from_secs(50);
 
 /// The same limit at a node that passes the request on.
@@ -91,7 +93,7 @@ enum Next {
     Nobody,
 }
 
-/// Handles the request. If the agent is speaking, its turn ends first.
+/// Handles the request. If the agent is speaking, or earlier texts wait, their turns end first.
 pub async fn write(
     State(state): State<RestState>,
     (Caller(account), key): (Caller, CallerKey),
@@ -103,19 +105,40 @@ pub async fn write(
     let text = required_text(&mut fields, "text").map(plain).unwrap_or_default();
     fields.end()?;
     require_in_progress(status)?;
-    if let Some(elsewhere) = elsewhere(&state, id, Shown::Vouched).await? {
-        return Ok(elsewhere.within(PASSED_WITHIN).into_response());
-    }
-    let limit = Instant::now() + WITHIN;
-    let mut talk = Talk::new(id, follow(&state, id, None).await?);
-    let call = state.switchboard.inspect_call(id).await;
-    if call.is_some_and(|call| call.is_text) {
-        talk.until_next(&state, limit).await;
-    }
     let command = CallCommand {
         by: key.name().to_owned(),
         kind: CommandKind::Text { text },
     };
+    let answer = match elsewhere(&state, id, Shown::Vouched).await {
+        Ok(Some(elsewhere)) => return Ok(elsewhere.within(PASSED_WITHIN).into_response()),
+        Ok(None) => answer(&state, id, command).await,
+        Err(unknown) => Err(unknown),
+    };
+    match answer {
+        Ok(answer) => Ok(Reply::ok(answer).into_response()),
+        Err(gone @ ApiError::Unavailable(_)) => Err(over_or(&state, account.id, id, gone).await),
+        Err(other) => Err(other),
+    }
+}
+
+/// Says a text once it is its turn, and returns the agent's answer.
+async fn answer(state: &RestState, id: AttemptId, command: CallCommand) -> ApiResult<TextAnswer> {
+    let limit = Instant::now() + WITHIN;
+    let place = state.live.texts().place(id).ok_or_else(|| {
+        let message = format!("{MOST_TEXTS} texts of this call wait for their answers already, and no more are taken");
+        ApiError::Conflict(Conflict::InProgress, message)
+    })?;
+    let Ok(_turn) = timeout_at(limit, place.lock_owned()).await else {
+        return Err(not_said());
+    };
+    let mut talk = Talk::new(id, follow(state, id, None).await?);
+    let call = state.switchboard.inspect_call(id).await;
+    if call.is_some_and(|call| call.is_text) {
+        talk.until_next(state, limit).await;
+        if talk.answer.next == Next::Agent {
+            return Err(not_said());
+        }
+    }
     match state.switchboard.command_call(id, command).await {
         Some(CommandAnswer::Done) => {}
         Some(CommandAnswer::Refused(why)) => return Err(impossible(&why)),
@@ -125,8 +148,19 @@ pub async fn write(
             ));
         }
     }
-    talk.until_next(&state, limit).await;
-    Ok(Reply::ok(talk.answer).into_response())
+    talk.until_next(state, limit).await;
+    let answer = talk.answer;
+    if answer.next == Next::Nobody && answer.turns.is_empty() && answer.tool_calls.is_empty() {
+        return Err(ApiError::Unavailable(
+            "the call left this node before the agent answered; read its turns before you try again".into(),
+        ));
+    }
+    Ok(answer)
+}
+
+fn not_said() -> ApiError {
+    let message = "the text was not said, because earlier ones were still being answered after 50 s; send it again";
+    ApiError::Conflict(Conflict::InProgress, message.into())
 }
 
 /// Follows a call by its events.

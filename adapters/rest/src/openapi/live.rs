@@ -207,7 +207,7 @@ fn texting() -> Operation {
         "Say something to the agent of a test call in text",
     )
     .ours()
-    .note("The answer comes when the agent has said its turn, after 50 s at the latest.")
+    .note("The answer comes when the agent has said its turn, after 50 s at the latest. Texts are answered one at a time.")
     .body::<NewText>(json!({ "a question": { "text": "Are you open on Monday?" } }))
     .ok::<TextAnswer>(json!({
         "conversationId": samples::CONVERSATION,
@@ -216,6 +216,7 @@ fn texting() -> Operation {
         "next": "user",
     }))
     .conflict("invalid_transition", "not possible now: the call is not a test call with `mode` `text`")
+    .conflict("conflict", "16 texts of this call wait for their answers already, and no more are taken")
 }
 
 /// Returns the operations.

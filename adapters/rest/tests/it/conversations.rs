@@ -11,6 +11,7 @@ use domain::{
         store::{
             Analysis, AttemptStore, CallerId, ClaimedAttempt, ConversationStatus, EventFact, Fact, KeyMoment,
             NodeStore, Outcome, Permit, PermitRequest, RecordStore, Sentiment, SentimentLabel, TurnFact, TurnSentiment,
+            WORKFLOW_HOP,
         },
     },
     prices::PriceList,
@@ -658,6 +659,32 @@ async fn a_conversation_tells_what_it_used_once_it_is_over() {
     let path = format!("{CONVERSATIONS}/{}", silent.claim.attempt);
     let over = dialer.app.client.get(&path).await.expect(200);
     assert_eq!(over.data().get("usage"), None, "it used none");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_usage_of_a_call_is_shown_after_more_moves_than_are_shown() {
+    let dialer = Dialer::start(2).await;
+    let used = json!({ "openai": { "inputTokens": 1 } });
+    for (hops, steps) in [(2, 3), (600, 500)] {
+        let attempt = dialer.dial().await;
+        let event = |name: &str, detail: &Value| {
+            let event = EventFact {
+                name: name.into(),
+                at_ms: 9,
+                detail: detail.to_string(),
+            };
+            (attempt.claim.attempt, Fact::Event(event))
+        };
+        let hop = event(WORKFLOW_HOP, &json!({ "from": "start", "to": "desk" }));
+        let mut facts = vec![hop; hops];
+        facts.push(event(USAGE, &used));
+        dialer.app.store.append_facts(&facts).await.unwrap();
+        dialer.talk(&attempt).await;
+        let path = format!("{CONVERSATIONS}/{}", attempt.claim.attempt);
+        let over = dialer.app.client.get(&path).await.expect(200);
+        let path = over.data()["workflowPath"].as_array().unwrap().len();
+        assert_eq!((path, &over.data()["usage"]), (steps, &used));
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -481,6 +481,36 @@ async fn a_node_has_a_bounded_number_of_listeners() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_account_has_at_most_half_of_a_nodes_listeners() {
+    let scene = Scene::with_listeners(3).await;
+    let (first, _second) = (scene.listen().await, scene.listen().await);
+    let refused = async |id: &str, ticket: String| {
+        let path = format!("/public/v1/conversations/{id}/listen?ticket={ticket}");
+        let refused = send(scene.app.client.bare("GET", &path)).await.expect(503);
+        refused.text("/error/message")
+    };
+    let why = refused(&scene.id, scene.ticket().await).await;
+    assert!(why.contains("half of RINGBACK_MAX_LISTENERS"), "{why}");
+
+    let eve = scene.app.stranger().await;
+    let theirs = scene.app.dialed_call_of(&eve, NodeId::new(), "+15550100011").await;
+    let theirs = theirs.to_string();
+    let ticket = async || {
+        let path = format!("/public/v1/conversations/{theirs}/live-tickets");
+        let made = eve.post(&path, json!({ "for": "listen" })).await.expect(201);
+        made.text("/data/ticket")
+    };
+    let mut third = scene.open(&theirs, &ticket().await, None).await.unwrap();
+    third.send(Message::Text(START_MESSAGE.into())).await.unwrap();
+    assert_eq!(event(&mut third).await["event"], "ready");
+    let why = refused(&theirs, ticket().await).await;
+    assert!(why.contains("as RINGBACK_MAX_LISTENERS allows"), "{why}");
+    drop(first);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    scene.listen().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_listener_is_sent_for_a_new_ticket_when_the_node_stops() {
     let scene = Scene::start().await;
     let mut listener = scene.listen().await;

@@ -6,11 +6,13 @@ use carriers::plain;
 use domain::ports::{
     NotReady,
     language_model::{HistoryItem, LanguageError, LanguageModel, ReplyEvent, ReplyRequest, Speaker},
+    store::ConversationStatus,
     synthesizer::{Synthesizer, Voice, VoiceConfig},
     transcriber::{Transcriber, TranscriberConfig, TranscriptSink, TranscriptStream},
 };
 use futures_util::{
     StreamExt,
+    future::join_all,
     stream::{self, BoxStream},
 };
 use net::address_policy::AddressPolicy;
@@ -21,6 +23,8 @@ use support::{
     world::{World, WorldSettings},
 };
 use tokio::time::{Instant, sleep};
+
+use crate::conversations::Dialer;
 
 const TESTS: &str = "/public/v1/agents/test-call";
 const LIVE: &str = "/public/v1/calls/live";
@@ -44,7 +48,8 @@ impl Synthesizer for NoSpeech {
     }
 }
 
-/// A model that looks up a price, ends the call, rambles for more than a minute, or says yes, as the user wants.
+/// A model that looks up a price, ends the call, rambles for more than a minute, repeats the text after a second,
+/// ponders for a minute, or says yes, as the user wants.
 struct Clerk;
 
 impl LanguageModel for Clerk {
@@ -69,6 +74,19 @@ impl LanguageModel for Clerk {
                 echo: None,
             })
         };
+        let after = |seconds, text: String| {
+            let answer = async move {
+                sleep(Duration::from_secs(seconds)).await;
+                Ok(ReplyEvent::Text(text))
+            };
+            stream::once(answer).boxed()
+        };
+        if last.contains("Repeat") {
+            return after(1, last);
+        }
+        if last.contains("ponder") {
+            return after(60, "No.".to_owned());
+        }
         if last.contains("long") {
             let pieces = stream::iter(1..=15).then(|n| async move {
                 sleep(Duration::from_secs(5)).await;
@@ -364,4 +382,115 @@ async fn a_repeated_request_names_the_same_call_in_text() {
     let (first, again) = (begin().await, begin().await);
     assert_eq!(again.data(), first.data());
     assert_eq!(first.data().get("mediaUrl"), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn texts_that_come_at_once_are_answered_one_after_the_other() {
+    let scene = Scene::start().await;
+    let id = scene.begin().await;
+    let fruits = [
+        "apple", "pear", "plum", "fig", "lime", "date", "grape", "melon", "peach", "cherry",
+    ];
+    let texts = fruits.map(|fruit| format!("Repeat {fruit}."));
+    let answers = join_all(texts.iter().map(|text| scene.say(&id, text))).await;
+    for (text, answer) in texts.iter().zip(&answers) {
+        assert_eq!((words(answer), &answer["next"]), (vec![text.as_str()], &json!("user")));
+    }
+    let said = scene.record(&id).await;
+    assert_eq!(said.len(), 21);
+    for pair in said[1..].chunks(2) {
+        assert_eq!(
+            (&*pair[0].0, &*pair[1].0, &pair[0].1),
+            ("user", "agent", &pair[1].1),
+            "{said:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_most_sixteen_texts_wait_and_none_longer_than_50_seconds() {
+    let scene = Scene::start().await;
+    let id = scene.begin().await;
+    let answers = join_all((0..17).map(|_| scene.send(&id, "The long list, please"))).await;
+    let (said, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 200);
+    assert_eq!((said.len(), &said[0].data()["next"]), (1, &json!("agent")));
+    let why = refused.into_iter().map(|answer| {
+        let answer = answer.expect(409);
+        assert_eq!(
+            (answer.code(), answer.headers.contains_key("retry-after")),
+            ("conflict", true)
+        );
+        answer.text("/error/message")
+    });
+    let (too_many, too_late): (Vec<_>, Vec<_>) = why.partition(|why| why.starts_with("16 texts of this call wait"));
+    assert_eq!((too_many.len(), too_late.len()), (1, 15), "{too_late:?}");
+    assert!(too_late.iter().all(|why| why.contains("was not said")), "{too_late:?}");
+    scene.world.pass(30).await;
+    assert_eq!(scene.record(&id).await.len(), 3, "one text was said");
+    assert_eq!(words(&scene.say(&id, "OK").await), ["Yes."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn texts_that_wait_when_the_call_ends_are_refused() {
+    let scene = Scene::start().await;
+    let id = scene.begin().await;
+    let end = format!("/public/v1/conversations/{id}/end");
+    let waits = async {
+        sleep(Duration::from_secs(1)).await;
+        scene.send(&id, "OK").await
+    };
+    let ends = async {
+        sleep(Duration::from_secs(3)).await;
+        scene.world.client.post(&end, json!({})).await.expect(200)
+    };
+    let (asked, waited, _) = tokio::join!(scene.send(&id, "Please ponder it"), waits, ends);
+    let after = scene.send(&id, "Hello?").await;
+    for refused in [asked, waited, after] {
+        assert_eq!(refused.expect(409).code(), "invalid_transition");
+    }
+    let said = scene.record(&id).await;
+    assert_eq!(said.len(), 2, "the greeting and the first text: {said:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_has_left_its_node_is_over_once_its_outcome_is_stored() {
+    let dialer = Dialer::start(1).await;
+    let attempt = dialer.dial().await;
+    let path = format!("/public/v1/conversations/{}/text", attempt.claim.attempt);
+    let send = || dialer.app.client.post(&path, json!({ "text": "Hello?" }));
+    send().await.expect(503);
+    let ends = async {
+        sleep(Duration::from_millis(500)).await;
+        dialer.finish(&attempt, ConversationStatus::Failed, &[]).await;
+    };
+    let (refused, ()) = tokio::join!(send(), ends);
+    assert_eq!(refused.expect(409).code(), "invalid_transition");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_is_said_each_time_that_it_is_sent() {
+    let scene = Scene::start().await;
+    let id = scene.begin().await;
+    let path = format!("/public/v1/conversations/{id}/text");
+    for _ in 0..2 {
+        let request = scene.world.client.request("POST", &path);
+        let request = request.header("idempotency-key", "said-twice");
+        let answer = support::client::send(request.json(&json!({ "text": "Hello?" }))).await;
+        assert_eq!(answer.expect(200).headers.get("idempotency-replayed"), None);
+    }
+    assert_eq!(scene.record(&id).await.len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_can_take_over_a_call_in_text() {
+    let scene = Scene::start().await;
+    let id = scene.begin().await;
+    let path = format!("/public/v1/conversations/{id}/live-tickets");
+    let refused = scene.world.client.post(&path, json!({ "for": "operate" })).await;
+    let refused = refused.expect(409);
+    assert_eq!(refused.code(), "invalid_transition");
+    let why = refused.text("/error/message");
+    assert!(why.contains("held in text"), "{why}");
+    let follows = json!({ "for": "listen" });
+    scene.world.client.post(&path, follows).await.expect(201);
 }
