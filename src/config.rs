@@ -94,7 +94,7 @@ pub struct ServeConfig {
     pub max_calls: u32,
 
     /// Maximum number of clients that listen to calls of this node at once; an account may have half of them
-    #[arg(long, env = "RINGBACK_MAX_LISTENERS", default_value_t = 200, value_parser = whole(0..=10_000_usize))]
+    #[arg(long, env = "RINGBACK_MAX_LISTENERS", default_value_t = 400, value_parser = whole(0..=10_000_usize))]
     pub max_listeners: usize,
 
     /// Dials per second; 0 means no limit [default: the rate that RINGBACK_CARRIER grants every account: 1

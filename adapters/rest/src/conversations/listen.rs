@@ -16,7 +16,16 @@ use media::{frames::FRAME_MS, listener_audio::ListenerAudio};
 use peers::Shown;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::sync::{broadcast::error::RecvError, watch};
+use tokio::{
+    sync::{
+        broadcast::{
+            self,
+            error::{RecvError, TryRecvError},
+        },
+        watch,
+    },
+    time::{MissedTickBehavior, interval},
+};
 
 use super::{
     live_socket::{Format, Goodbye, LiveSocket, come_again, open},
@@ -29,6 +38,11 @@ use crate::{RestState, error::ApiResult, path_id::PathId, query::Query};
 const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 /// Time after which a socket that accepts no bytes is given up.
 const WRITE_WITHIN: Duration = Duration::from_secs(30);
+
+/// Interval at which audio is sent: a wake-up and a write for each frame would cost five times as much.
+const GATHERED: Duration = Duration::from_millis(100);
+
+type Pieces = broadcast::Receiver<LiveAudio>;
 
 /// Arrangement of the two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,33 +126,24 @@ async fn run(
     following: Following,
     mut audio: ListenerAudio,
 ) -> Goodbye {
-    let (mut events, (mut frames, _place)) = (following.events, following.audio?);
+    let (mut events, (mut pieces, _place)) = (following.events, following.audio?);
+    let mut clock = interval(GATHERED);
+    clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             biased;
-            frame = frames.recv() => match frame {
-                Ok(frame) => {
-                    if !play(socket, &mut audio, &frame).await {
-                        return None;
-                    }
-                }
-                Err(RecvError::Lagged(lost)) => {
-                    // The frames that still wait are old, so the listener goes on with the present.
-                    let lost = (lost + frames.len() as u64) * u64::from(FRAME_MS);
-                    frames = frames.resubscribe();
-                    if !socket.tell(&json!({ "event": "lost", "milliseconds": lost })).await {
-                        return None;
-                    }
-                }
-                Err(RecvError::Closed) => return come_again(),
-            },
             event = events.recv() => match event {
                 Ok(LiveEvent::End) => {
+                    // The last pieces, if the feed is still there.
+                    let _ = pass_on(socket, &mut audio, &mut pieces).await;
                     socket.tell(&json!({ "event": "end" })).await;
                     return Some((close_code::NORMAL, "the call is over".into()));
                 }
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return come_again(),
+            },
+            _ = clock.tick() => if let Err(goodbye) = pass_on(socket, &mut audio, &mut pieces).await {
+                return goodbye;
             },
             message = socket.receive() => match message {
                 Some(Message::Text(_) | Message::Binary(_)) => {
@@ -152,16 +157,32 @@ async fn run(
     }
 }
 
-/// Sends the frames that a piece of audio completes. Returns false if the client is gone.
-async fn play(socket: &mut LiveSocket, audio: &mut ListenerAudio, piece: &LiveAudio) -> bool {
-    // Lines run at rates that can be converted.
-    if audio.push(piece.sample_rate, &piece.samples).is_err() {
-        return false;
-    }
-    while let Some(frame) = audio.next_frame() {
-        if !socket.send(Message::Binary(frame.into())).await {
-            return false;
+/// Sends what the call has fed since the last time.
+///
+/// # Errors
+///
+/// Returns the reason to close the socket, once the feed or the client is gone.
+async fn pass_on(socket: &mut LiveSocket, audio: &mut ListenerAudio, pieces: &mut Pieces) -> Result<(), Goodbye> {
+    let mut messages = Vec::new();
+    loop {
+        match pieces.try_recv() {
+            Ok(piece) => {
+                // Lines run at rates that can be converted.
+                audio.push(piece.sample_rate, &piece.samples).map_err(|_| None)?;
+                messages.extend(std::iter::from_fn(|| audio.next_frame()).map(|frame| Message::Binary(frame.into())));
+            }
+            Err(TryRecvError::Empty) => break,
+            Err(TryRecvError::Lagged(lost)) => {
+                // The pieces that still wait are old, so the listener goes on with the present.
+                let lost = (lost + pieces.len() as u64) * u64::from(FRAME_MS);
+                *pieces = pieces.resubscribe();
+                messages.push(json!({ "event": "lost", "milliseconds": lost }).to_string().into());
+            }
+            Err(TryRecvError::Closed) => return Err(come_again()),
         }
     }
-    true
+    match socket.send_all(messages).await {
+        true => Ok(()),
+        false => Err(None),
+    }
 }
