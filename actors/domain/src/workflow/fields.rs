@@ -122,7 +122,7 @@ fn report(path: &str, given: &Value, (owner, known): (&str, &[&str]), found: &mu
             }
         } else if !known.contains(&name.as_str()) {
             let likely = suggestion(name, known);
-            found.warn(&path, format!("is no field of {owner} and has no effect{likely}"));
+            found.warn(&path, format!("is not a field of {owner} and has no effect{likely}"));
         } else if let Some(below) = within(name) {
             report(&path, value, below, found);
         }

@@ -66,7 +66,7 @@ impl Graph {
             }
             for (node, ways) in &mut ways {
                 let order = orders.get(node).into_iter().flatten().map(String::as_str);
-                let places = places(ways.iter().map(|way: &Way| way.edge.as_str()), order);
+                let places = places(ways.iter().map(|way| way.edge.as_str()), order);
                 let mut placed: Vec<_> = places.into_iter().zip(std::mem::take(ways)).collect();
                 placed.sort_by_key(|(place, _)| *place);
                 ways.extend(placed.into_iter().map(|(_, way)| way));
@@ -160,8 +160,7 @@ pub(super) fn places<Id: Ord>(ids: impl Iterator<Item = Id>, order: impl Iterato
     ids.map(|id| places.get(&id).copied().unwrap_or(usize::MAX)).collect()
 }
 
-/// Reports ids in the order of a node's edges that are no edges of this node. Edges that cannot be read are reported
-/// already.
+/// Reports edges in the order of a node that do not lead out of it. Edges that cannot be read are reported already.
 fn report_orders(
     orders: &BTreeMap<String, Vec<String>>,
     edges: &BTreeMap<String, Edge>,
@@ -176,7 +175,7 @@ fn report_orders(
         let strange = order.iter().filter(is_strange).take(LISTED);
         let named: Vec<String> = strange.map(|id| format!("`{id:.100}`")).collect();
         if !named.is_empty() {
-            let message = format!("names what is no edge out of this node: {}", named.join(", "));
+            let message = format!("names edges that do not lead out of this node: {}", named.join(", "));
             found.warn(&format!("workflow.nodes.{node}.edgeOrder"), message);
         }
     }

@@ -340,15 +340,15 @@ fn unknown_fields_are_named_with_the_likely_one_and_do_not_keep_an_agent_from_di
     assert_eq!(
         told(&nodes, &edges),
         [
-            "`workflow.nodes.a.additionalPromt` is no field of a node of type `override_agent` and has no effect; did you mean \
+            "`workflow.nodes.a.additionalPromt` is not a field of a node of type `override_agent` and has no effect; did you mean \
              `additionalPrompt`?",
-            "`workflow.nodes.a.zebra` is no field of a node of type `override_agent` and has no effect",
-            "`workflow.nodes.a.message` is no field of a node of type `override_agent` and has no effect",
-            "`workflow.nodes.b.message.txt` is no field of a message and has no effect; did you mean `text`?",
-            "`workflow.nodes.b.global.cooldown` is no field of `global` and has no effect; did you mean `cooldownTurns`?",
-            "`workflow.nodes.c.updates[0].expresion` is no field of an update and has no effect; did you mean `expression`?",
-            "`workflow.edges.f.lable` is no field of an edge and has no effect",
-            "`workflow.edges.f.forwardCondition.expression.left.promt` is no field of an expression and has no effect; did you \
+            "`workflow.nodes.a.zebra` is not a field of a node of type `override_agent` and has no effect",
+            "`workflow.nodes.a.message` is not a field of a node of type `override_agent` and has no effect",
+            "`workflow.nodes.b.message.txt` is not a field of a message and has no effect; did you mean `text`?",
+            "`workflow.nodes.b.global.cooldown` is not a field of `global` and has no effect; did you mean `cooldownTurns`?",
+            "`workflow.nodes.c.updates[0].expresion` is not a field of an update and has no effect; did you mean `expression`?",
+            "`workflow.edges.f.lable` is not a field of an edge and has no effect",
+            "`workflow.edges.f.forwardCondition.expression.left.promt` is not a field of an expression and has no effect; did you \
              mean `prompt`?",
         ]
     );
@@ -386,7 +386,7 @@ fn an_order_that_is_no_list_or_names_other_edges_is_reported() {
         (json!(null), None),
         (
             json!(["f", "e", "gone", "h"]),
-            Some("names what is no edge out of this node: `e`, `gone`, `h`"),
+            Some("names edges that do not lead out of this node: `e`, `gone`, `h`"),
         ),
         (json!("f"), Some("is not a list of ids of edges, so it has no effect")),
         (json!([1]), Some("is not a list of ids of edges, so it has no effect")),
