@@ -4,6 +4,7 @@
 
 mod account;
 mod expression;
+mod fields;
 mod findings;
 pub mod judge;
 mod overlay;
@@ -21,6 +22,7 @@ pub use self::{
     account::{findings_of, graph_obstacle, listed},
     expression::Question,
     findings::{Finding, Known, References, findings},
+    overlay::models_of_nodes,
     step::{Candidate, Cause, Choice, HandOver, Hop, Input, Moves, Step},
     walk::{MOST_HOPS, Walk},
 };

@@ -6,6 +6,7 @@ use domain::{
     agent::Agent,
     ports::{NotReady, transcriber::Transcriber},
     time::Clock,
+    workflow::models_of_nodes,
 };
 
 use super::{
@@ -120,7 +121,7 @@ impl Configured {
             .try_for_each(|voice| self.tts.check(voice))
     }
 
-    /// Checks that an agent's model is configured.
+    /// Checks that an agent's models are configured: its own, that of its graph and those of the graph's nodes.
     ///
     /// # Errors
     ///
@@ -131,7 +132,11 @@ impl Configured {
         models
             .into_iter()
             .chain(router)
-            .try_for_each(|model| self.llm.check(model))
+            .try_for_each(|model| self.llm.check(model))?;
+        models_of_nodes(&agent.workflow).try_for_each(|(path, model)| {
+            let checked = self.llm.check(model);
+            checked.map_err(|NotReady(why)| NotReady(format!("`{path}`: {why}")))
+        })
     }
 
     /// Returns the health check that tells whether an agent's calls can be held.

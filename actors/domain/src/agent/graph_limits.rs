@@ -10,6 +10,8 @@ const MOST_LEVELS: usize = 32;
 const MOST_NODES: usize = 200;
 /// Most edges.
 const MOST_EDGES: usize = 1_000;
+/// Longest id of a node or an edge, in characters.
+const MOST_ID_CHARS: usize = 100;
 /// Most JSON of all nodes and edges, in bytes.
 const MOST_BYTES: usize = 64 * 1024;
 
@@ -25,6 +27,11 @@ pub fn graph_problems(nodes: &Map<String, Value>, edges: &Map<String, Value>) ->
             report(path, format!("has {} entries; at most {most} are allowed", map.len()));
         }
         for (id, entry) in map {
+            let chars = id.chars().count();
+            if chars > MOST_ID_CHARS {
+                let message = format!("has an id of {chars} characters; at most {MOST_ID_CHARS} are allowed");
+                report(&format!("{path}.{id:.MOST_ID_CHARS$}"), message);
+            }
             let levels = expression_levels(entry);
             if levels > MOST_LEVELS {
                 let message = format!("has an expression of {levels} levels; at most {MOST_LEVELS} are allowed");

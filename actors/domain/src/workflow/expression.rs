@@ -227,6 +227,25 @@ impl Expression {
         })
     }
 
+    /// Returns the value if it depends neither on a variable nor on the model.
+    pub(super) fn constant(&self) -> Option<Value> {
+        let depends = |part: &Self| matches!(part, Self::DynamicVariable { .. } | Self::Llm(_));
+        if self.parts().into_iter().any(depends) {
+            return None;
+        }
+        let scope = Scope {
+            set: &BTreeMap::new(),
+            known: &BTreeMap::new(),
+        };
+        self.value(&scope, &mut [].iter())
+    }
+
+    /// Returns whether this is a division by a constant 0.
+    pub(super) fn divides_by_zero(&self) -> bool {
+        let Self::DivOperator(pair) = self else { return false };
+        pair.right.constant().and_then(|value| number(&value)) == Some(0.0)
+    }
+
     /// Returns the type of the value, if it is certain.
     fn certain_type(&self) -> Option<&'static str> {
         match self {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::{Edge, Expression, Graph, NodeKind, Test};
 use crate::{agent::Agent, problem::shortened, template::SYSTEM_VARIABLES};
 
-/// Most findings of a graph.
+/// Most findings of a graph that keep it from being used, and most others.
 const MOST_FINDINGS: usize = 100;
 /// Longest path or message, in characters.
 const FINDING_CHARS: usize = 500;
@@ -29,7 +29,7 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// Findings in the order in which they were made. Those beyond the first hundred are dropped.
+/// Findings in the order in which they were made. Of each kind, those beyond the first hundred are dropped.
 #[derive(Debug, Default)]
 pub(super) struct Found(Vec<Finding>);
 
@@ -45,13 +45,22 @@ impl Found {
     }
 
     fn add(&mut self, path: &str, message: String, blocks: bool) {
-        if self.0.len() < MOST_FINDINGS {
+        if self.count(blocks) < MOST_FINDINGS {
             self.0.push(Finding {
                 path: shortened(path.to_owned(), FINDING_CHARS),
                 message: shortened(message, FINDING_CHARS),
                 blocks,
             });
         }
+    }
+
+    fn count(&self, blocks: bool) -> usize {
+        self.0.iter().filter(|finding| finding.blocks == blocks).count()
+    }
+
+    /// Returns whether further parts without effect are dropped.
+    pub(super) fn is_full(&self) -> bool {
+        self.count(false) >= MOST_FINDINGS
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -215,6 +224,9 @@ fn report_values(graph: &Graph, known: &BTreeSet<String>, found: &mut Found) {
                     path,
                     format!("combines {types}, which cannot be compared or calculated with"),
                 );
+            }
+            if part.divides_by_zero() {
+                found.block(path, "divides by 0, which has no result");
             }
             if let Expression::DynamicVariable { name } = part {
                 used.push((path.clone(), name));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Graph, Message, Node, NodeKind};
-use crate::agent::{Agent, BuiltInTools, ConversationConfig, merge};
+use crate::agent::{Agent, BuiltInTools, ConversationConfig, Workflow, merge};
 
 /// Heading in the instructions above what a node adds to them.
 const STEP_HEADING: &str = "# This part of the call";
@@ -61,6 +61,20 @@ impl Graph {
         self.node(node)
             .is_some_and(|node| !node.changes.tool_ids.is_empty() || !node.changes.knowledge_base.is_empty())
     }
+}
+
+/// Returns the models that nodes of a graph name for the agent, each with the path of its field. The graph need not be
+/// usable.
+pub fn models_of_nodes(workflow: &Workflow) -> impl Iterator<Item = (String, &str)> {
+    workflow.nodes.iter().filter_map(|(id, node)| {
+        if !matches!(node.get("type")?.as_str()?, "override_agent" | "say") {
+            return None;
+        }
+        let config = node.get("conversationConfig").or(node.get("conversation_config"))?;
+        let model = config.pointer("/agent/prompt/llm")?.as_str()?;
+        let path = format!("workflow.nodes.{id}.conversationConfig.agent.prompt.llm");
+        Some((path, model))
+    })
 }
 
 /// Returns the configuration with a node's part of it. Returns `None` if the node has none, or none that can be read.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{Changes, Condition, Edge, Graph, Node, NodeKind, Test, Way, findings::Found};
+use super::{Changes, Condition, Edge, Graph, Node, NodeKind, Test, Way, fields, findings::Found};
 use crate::agent::{Entity, Workflow, config_problems, graph_problems};
 
 /// Most silence before a hand-over, in milliseconds: as for a transfer to an agent.
@@ -15,20 +15,8 @@ const MOST_DELAY_MS: u64 = 600_000;
 const MOST_CONDITIONS: usize = 100;
 /// Most variables that a node extracts.
 const MOST_EXTRACTED: usize = 50;
-
-/// Fields of the official types that have no effect.
-const WITHOUT_EFFECT: [&str; 10] = [
-    "reroutes",
-    "branchId",
-    "preserveClientTtsOverrides",
-    "preserveVoiceSettings",
-    "textTranslations",
-    "waitForSpeechCompletion",
-    "sipReferPlayDialtone",
-    "customSipHeaders",
-    "uui",
-    "postDialDigits",
-];
+/// Most edges named in a message.
+const LISTED: usize = 5;
 
 const PLAIN: Condition = Condition {
     label: None,
@@ -60,14 +48,13 @@ impl Graph {
                     );
                 }
                 let given = in_our_spelling(given);
-                let order = Vec::deserialize(&given["edgeOrder"]).unwrap_or_default();
-                orders.insert(id.clone(), order);
+                orders.insert(id.clone(), edge_order(&path, &given, &mut found));
                 nodes.insert(id.clone(), node(&path, &given, &mut found));
             }
             for (id, given) in &workflow.edges {
                 let path = format!("workflow.edges.{id}");
                 let given = in_our_spelling(given);
-                report_without_effect(&path, &given, &mut found);
+                fields::report_edge(&path, &given, &mut found);
                 if let Some(mut edge) = read::<Edge>(&path, &given, &mut found) {
                     if edge.backward_condition.is_none() {
                         // An edge without any condition leads on as soon as its source is done.
@@ -78,12 +65,13 @@ impl Graph {
                 }
             }
             for (node, ways) in &mut ways {
-                let order = orders.get(node).map_or(&[][..], Vec::as_slice);
-                // Of an id that is there twice, the first place counts.
-                let places = order.iter().enumerate().rev().map(|(place, id)| (id.as_str(), place));
-                let places: BTreeMap<&str, usize> = places.collect();
-                ways.sort_by_key(|way: &Way| places.get(way.edge.as_str()).copied().unwrap_or(usize::MAX));
+                let order = orders.get(node).into_iter().flatten().map(String::as_str);
+                let places = places(ways.iter().map(|way| way.edge.as_str()), order);
+                let mut placed: Vec<_> = places.into_iter().zip(std::mem::take(ways)).collect();
+                placed.sort_by_key(|(place, _)| *place);
+                ways.extend(placed.into_iter().map(|(_, way)| way));
             }
+            report_orders(&orders, &edges, &workflow.edges, &mut found);
         }
         let mut graph = Self {
             nodes,
@@ -127,7 +115,7 @@ fn read<T: DeserializeOwned>(path: &str, given: &Value, found: &mut Found) -> Op
 }
 
 fn node(path: &str, given: &Value, found: &mut Found) -> Node {
-    report_without_effect(path, given, found);
+    fields::report_node(path, given, found);
     let mut kind = read(path, given, found).unwrap_or(NodeKind::Unknown);
     match &mut kind {
         NodeKind::StandaloneAgent { delay_ms, .. } => *delay_ms = (*delay_ms).min(MOST_DELAY_MS),
@@ -150,6 +138,49 @@ fn node(path: &str, given: &Value, found: &mut Found) -> Node {
     }
 }
 
+/// Reads the order in which the ways out of a node are judged.
+fn edge_order(path: &str, given: &Value, found: &mut Found) -> Vec<String> {
+    let Some(order) = given.get("edgeOrder") else {
+        return Vec::new();
+    };
+    Vec::deserialize(order).unwrap_or_else(|_| {
+        let message = "is not a list of ids of edges, so it has no effect";
+        found.warn(&format!("{path}.edgeOrder"), message);
+        Vec::new()
+    })
+}
+
+/// Returns the place of each id in an order, or the largest number for an id that is not in it. Of an id that is there
+/// twice, the first place counts.
+pub(super) fn places<Id: Ord>(ids: impl Iterator<Item = Id>, order: impl Iterator<Item = Id>) -> Vec<usize> {
+    let mut places = BTreeMap::new();
+    for (place, id) in order.enumerate() {
+        places.entry(id).or_insert(place);
+    }
+    ids.map(|id| places.get(&id).copied().unwrap_or(usize::MAX)).collect()
+}
+
+/// Reports edges in the order of a node that do not lead out of it. Edges that cannot be read are reported already.
+fn report_orders(
+    orders: &BTreeMap<String, Vec<String>>,
+    edges: &BTreeMap<String, Edge>,
+    given: &Map<String, Value>,
+    found: &mut Found,
+) {
+    for (node, order) in orders {
+        let is_strange = |id: &&String| match edges.get(*id) {
+            Some(edge) => edge.source != *node && (edge.target != *node || edge.backward_condition.is_none()),
+            None => !given.contains_key(*id),
+        };
+        let strange = order.iter().filter(is_strange).take(LISTED);
+        let named: Vec<String> = strange.map(|id| format!("`{id:.100}`")).collect();
+        if !named.is_empty() {
+            let message = format!("names edges that do not lead out of this node: {}", named.join(", "));
+            found.warn(&format!("workflow.nodes.{node}.edgeOrder"), message);
+        }
+    }
+}
+
 fn add_ways(ways: &mut BTreeMap<String, Vec<Way>>, id: &str, edge: &Edge) {
     let ends = [
         (&edge.source, &edge.target, edge.forward_condition.is_some()),
@@ -161,20 +192,6 @@ fn add_ways(ways: &mut BTreeMap<String, Vec<Way>>, id: &str, edge: &Edge) {
             to: to.clone(),
             backward: place == 1,
         });
-    }
-}
-
-/// Reports the fields of a node or an edge, and of the objects in them, that have no effect.
-fn report_without_effect(path: &str, given: &Value, found: &mut Found) {
-    let fields = given.as_object().into_iter().flatten();
-    for (name, value) in fields {
-        let path = format!("{path}.{name}");
-        let is_set = !matches!(value, Value::Bool(false)) && *value != Value::Array(Vec::new());
-        if is_set && WITHOUT_EFFECT.contains(&name.as_str()) {
-            found.warn(&path, "has no effect here");
-        } else if name == "message" {
-            report_without_effect(&path, value, found);
-        }
     }
 }
 

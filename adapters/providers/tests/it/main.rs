@@ -8,6 +8,7 @@ mod language_faults;
 mod language_silence;
 mod privacy;
 mod prompt_cache;
+mod readiness;
 mod refused;
 mod stt;
 mod tts;

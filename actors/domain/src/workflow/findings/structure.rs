@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{Found, tests};
-use crate::workflow::{Graph, NodeKind, Test};
+use crate::workflow::{Graph, NodeKind, Test, Way, expression::is_true};
 
 /// Nodes named in a message.
 const LISTED: usize = 5;
@@ -26,6 +26,14 @@ pub(super) fn report(graph: &Graph, found: &mut Found) {
         }
     }
     report_edges(graph, found);
+    let ends = graph
+        .nodes
+        .iter()
+        .filter(|(_, node)| matches!(node.kind, NodeKind::End { .. }));
+    for way in ends.flat_map(|(id, _)| graph.ways(id)) {
+        let message = "leads out of an `end` node, so it is never taken";
+        found.warn(&format!("workflow.edges.{}", way.edge), message);
+    }
     if !starts.is_empty() {
         let reached = reached(graph, &starts);
         for id in graph.nodes.keys().filter(|id| !reached.contains(id.as_str())) {
@@ -43,8 +51,8 @@ pub(super) fn report(graph: &Graph, found: &mut Found) {
             format!(" with {}", named.join(", "))
         };
         let message = format!(
-            "is on a cycle{others} that goes round without a word of the caller; give an edge of it a condition, or add an \
-             `override_agent` node"
+            "is on a cycle{others} that goes round without a word of the caller; give an edge of it a condition that is not \
+             always true, or add an `override_agent` node"
         );
         found.block(&format!("workflow.nodes.{first}"), message);
     }
@@ -102,8 +110,18 @@ fn reached<'a>(graph: &'a Graph, starts: &[&'a str]) -> BTreeSet<&'a str> {
     reached
 }
 
-/// Returns nodes of cycles that a call goes round without waiting for the caller: by unconditional edges, and through
-/// no node in which the agent talks.
+/// Returns whether a call that reaches the condition of a way out of a node always takes it.
+fn always_holds(graph: &Graph, id: &str, way: &Way) -> bool {
+    match graph.condition(way).map(|condition| &condition.test) {
+        Some(Test::Unconditional) => true,
+        Some(Test::Expression { expression }) => expression.constant().is_some_and(|value| is_true(&value)),
+        Some(Test::Else) => graph.ways(id).len() == 1,
+        _ => false,
+    }
+}
+
+/// Returns nodes of cycles that a call goes round without waiting for the caller: by edges whose condition always holds,
+/// and through no node in which the agent talks.
 fn cycle(graph: &Graph) -> Vec<&str> {
     let passes = |id: &str| match graph.node(id).map(|node| &node.kind) {
         Some(NodeKind::Say {
@@ -115,14 +133,11 @@ fn cycle(graph: &Graph) -> Vec<&str> {
     };
     let mut onward: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for id in graph.nodes.keys().filter(|id| passes(id)) {
-        let own = graph.ways(id).iter().filter(|way| {
-            let condition = graph.condition(way);
-            condition.is_some_and(|condition| condition.test == Test::Unconditional)
-        });
+        let own = graph.ways(id).iter().filter(|way| always_holds(graph, id, way));
         let own: BTreeSet<&str> = own.map(|way| way.to.as_str()).collect();
         let all: BTreeSet<&str> = graph.ways(id).iter().map(|way| way.to.as_str()).collect();
-        let is_unconditional = |to: &&str| passes(to) && (own.contains(to) || !all.contains(to));
-        onward.insert(id, next(graph, id).filter(is_unconditional).collect());
+        let is_certain = |to: &&str| passes(to) && (own.contains(to) || !all.contains(to));
+        onward.insert(id, next(graph, id).filter(is_certain).collect());
     }
     // Nodes that lead to none of the others, or that none of the others leads to, are on no cycle.
     loop {

@@ -1,14 +1,14 @@
 //! Findings about graphs: each mistake at its path, and the limits.
 
-use std::time::Instant;
+use std::{cell::Cell, cmp::Ordering, time::Instant};
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::agent::{Agent, merge_patch, validate_create};
 
-/// Returns `path blocks` for each finding of an agent with this graph, which knows the tool `t1`.
-fn found(workflow: &Value) -> Vec<String> {
+/// Returns the findings of an agent with this graph, which knows the tool `t1`.
+fn found_in(workflow: &Value) -> Vec<Finding> {
     let agent: Agent = serde_json::from_value(json!({ "workflow": workflow,
         "conversationConfig": { "agent": { "dynamicVariables": { "seats": 1 } } } }))
     .unwrap();
@@ -16,11 +16,25 @@ fn found(workflow: &Value) -> Vec<String> {
         tools: ["t1".to_owned()].into(),
         ..References::default()
     };
-    let found = findings(&read(workflow), &Known::of(&agent, references));
-    found
+    findings(&read(workflow), &Known::of(&agent, references))
+}
+
+/// Returns `path blocks` for each finding.
+fn found(workflow: &Value) -> Vec<String> {
+    let found = found_in(workflow);
+    let told = found
         .iter()
-        .map(|finding| format!("{} {}", finding.path, finding.blocks))
-        .collect()
+        .map(|finding| format!("{} {}", finding.path, finding.blocks));
+    told.collect()
+}
+
+/// Returns each finding in words.
+fn told(nodes: &Value, edges: &Value) -> Vec<String> {
+    found_in(&with(nodes, edges)).iter().map(ToString::to_string).collect()
+}
+
+fn literal(value: f64) -> Value {
+    json!({ "type": "number_literal", "value": value })
 }
 
 fn with(nodes: &Value, edges: &Value) -> Value {
@@ -181,6 +195,14 @@ fn a_graph_beyond_a_limit_is_refused_and_a_stored_one_keeps_no_other_field_from_
         ),
         (json!({ "nodes": { "a": { "label": "x".repeat(66_000) } } }), "workflow"),
         (
+            json!({ "nodes": { "n".repeat(101): { "type": "start" } } }),
+            &*format!("workflow.nodes.{}", "n".repeat(100)),
+        ),
+        (
+            json!({ "nodes": { "a": {} }, "edges": { "ä".repeat(101): { "source": "a", "target": "a" } } }),
+            &*format!("workflow.edges.{}", "ä".repeat(100)),
+        ),
+        (
             with(
                 &json!({}),
                 &json!({ "f": to("a", &json!({ "type": "expression", "expression": deep })) }),
@@ -250,7 +272,9 @@ fn a_name_with_an_underscore_too_many_is_no_spelling_of_a_field() {
         deep = json!({ "type_": "and_operator", "children": [deep] });
     }
     let edges = json!({ "f": to("a", &json!({ "type": "expression", "expression": deep })) });
-    assert_eq!(found(&with(&json!({}), &edges)), ["workflow.edges.f true"]);
+    let mut found = found(&with(&json!({}), &edges));
+    found.retain(|finding| finding.ends_with(" true"));
+    assert_eq!(found, ["workflow.edges.f true"]);
 }
 
 #[test]
@@ -302,4 +326,175 @@ fn words_numbers_yes_and_no_and_collected_values_decide_without_a_model() {
         let (choice, _) = judge::by_words(&candidates, &[], said, &BTreeMap::new());
         assert_eq!(choice, chosen.map_or(Choice::Stay, Choice::Candidate), "{said}");
     }
+}
+
+#[test]
+fn unknown_fields_are_named_with_the_likely_one_and_do_not_keep_an_agent_from_dialing() {
+    let llm = json!({ "type": "expression", "expression": { "type": "gt_operator", "right": literal(1.0),
+        "left": { "type": "llm", "valueSchema": { "type": "number", "x": 1 }, "promt": "How many?" } } });
+    let nodes = json!({ "a": { "type": "override_agent", "additional_promt": "x", "zebra": 1, "message": {}, "none": null,
+            "extract": { "my_own": { "type": "string", "x": 1 } }, "conversationConfig": { "quality": { "x": 1 } } },
+        "b": { "type": "say", "message": { "type": "literal", "text": "Hi.", "txt": "x" }, "global": { "condition": "wants b", "cooldown": 1 } },
+        "c": { "type": "update_state", "updates": [{ "variableName": "n", "expression": literal(1.0), "expresion": 1 }] } });
+    let edges = json!({ "f": { "source": "a", "target": "c", "lable": "x", "forwardCondition": llm } });
+    assert_eq!(
+        told(&nodes, &edges),
+        [
+            "`workflow.nodes.a.additionalPromt` is not a field of a node of type `override_agent` and has no effect; did you mean \
+             `additionalPrompt`?",
+            "`workflow.nodes.a.zebra` is not a field of a node of type `override_agent` and has no effect",
+            "`workflow.nodes.a.message` is not a field of a node of type `override_agent` and has no effect",
+            "`workflow.nodes.b.message.txt` is not a field of a message and has no effect; did you mean `text`?",
+            "`workflow.nodes.b.global.cooldown` is not a field of `global` and has no effect; did you mean `cooldownTurns`?",
+            "`workflow.nodes.c.updates[0].expresion` is not a field of an update and has no effect; did you mean `expression`?",
+            "`workflow.edges.f.lable` is not a field of an edge and has no effect",
+            "`workflow.edges.f.forwardCondition.expression.left.promt` is not a field of an expression and has no effect; did you \
+             mean `prompt`?",
+        ]
+    );
+    assert!(found_in(&with(&nodes, &edges)).iter().all(|finding| !finding.blocks));
+}
+
+#[test]
+fn a_transfers_official_fields_are_known_and_have_no_effect() {
+    let node = json!({ "a": { "type": "phone_number", "label": "Desk", "position": { "x": 0, "y": 0 }, "edge_order": [],
+        "transfer_destination": { "type": "phone", "phone_number": "+15550100001" }, "transfer_type": "blind",
+        "post_dial_digits": { "type": "static", "value": "12" }, "uui": { "type": "static", "value": "x" },
+        "custom_sip_headers": [{ "type": "static", "key": "X-A", "value": "b" }], "sip_refer_play_dialtone": false } });
+    let expected = ["postDialDigits", "uui", "customSipHeaders"];
+    let expected = expected.map(|field| format!("`workflow.nodes.a.{field}` has no effect here"));
+    assert_eq!(told(&node, &json!({})), expected);
+}
+
+#[test]
+fn many_unknown_fields_do_not_hide_a_mistake() {
+    let mut node: Map<String, Value> = (0..150).map(|at| (format!("x{at}"), json!(1))).collect();
+    node.insert("type".into(), "override_agent".into());
+    let nodes = json!({ "a": node, "b": { "type": "start" } });
+    let found = found(&with(&nodes, &json!({})));
+    assert_eq!(found.len(), 101);
+    assert_eq!(found.last().unwrap(), "workflow.nodes.s true");
+}
+
+#[test]
+fn an_order_that_is_no_list_or_names_other_edges_is_reported() {
+    let edges = json!({ "f": to("b", &json!({ "type": "llm", "condition": "The caller wants b" })),
+        "g": { "source": "b", "target": "a", "backwardCondition": { "type": "llm", "condition": "The caller wants b, too" } },
+        "h": { "source": "b", "target": "a" } });
+    for (order, expected) in [
+        (json!(["g", "f", "f"]), None),
+        (json!(null), None),
+        (
+            json!(["f", "e", "gone", "h"]),
+            Some("names edges that do not lead out of this node: `e`, `gone`, `h`"),
+        ),
+        (json!("f"), Some("is not a list of ids of edges, so it has no effect")),
+        (json!([1]), Some("is not a list of ids of edges, so it has no effect")),
+    ] {
+        let nodes = json!({ "a": { "type": "override_agent", "edgeOrder": order }, "b": { "type": "override_agent" } });
+        let expected = expected.map(|message| format!("`workflow.nodes.a.edgeOrder` {message}"));
+        assert_eq!(told(&nodes, &edges), Vec::from_iter(expected), "{order}");
+        let found = found_in(&with(&nodes, &edges));
+        assert!(found.iter().all(|finding| !finding.blocks), "{order}");
+    }
+}
+
+#[test]
+fn a_division_by_0_and_an_edge_out_of_an_end_are_reported() {
+    let seats = json!({ "type": "dynamic_variable", "name": "seats" });
+    let zero_text = json!({ "type": "string_literal", "value": " 0.0 " });
+    let difference = json!({ "type": "sub_operator", "left": literal(2.0), "right": literal(2.0) });
+    let ratio = |divisor: &Value| {
+        json!({ "type": "expression", "expression": { "type": "gt_operator", "right": literal(1.0),
+            "left": { "type": "div_operator", "left": seats, "right": divisor } } })
+    };
+    for (divisor, divides) in [
+        (literal(0.0), true),
+        (zero_text, true),
+        (difference, true),
+        (literal(2.0), false),
+        (seats.clone(), false),
+    ] {
+        let expected = "`workflow.edges.f.forwardCondition` divides by 0, which has no result";
+        let edges = json!({ "f": to("a", &ratio(&divisor)) });
+        assert_eq!(
+            told(&json!({}), &edges),
+            Vec::from_iter(divides.then_some(expected)),
+            "{divisor}"
+        );
+    }
+
+    let (wants, end) = (
+        json!({ "type": "llm", "condition": "The caller wants more" }),
+        json!({ "z": { "type": "end" } }),
+    );
+    let edges = json!({ "f": { "source": "a", "target": "z", "forwardCondition": wants, "backwardCondition": wants },
+        "g": { "source": "z", "target": "a" } });
+    let expected =
+        ["f", "g"].map(|edge| format!("`workflow.edges.{edge}` leads out of an `end` node, so it is never taken"));
+    assert_eq!(told(&end, &edges), expected);
+    assert!(found_in(&with(&end, &edges)).iter().all(|finding| !finding.blocks));
+}
+
+#[test]
+fn a_cycle_whose_conditions_always_hold_is_reported() {
+    let condition = |expression: Value| json!({ "type": "expression", "expression": expression });
+    let truth = |value: bool| condition(json!({ "type": "boolean_literal", "value": value }));
+    let seats = json!({ "type": "dynamic_variable", "name": "seats" });
+    let otherwise = json!({ "type": "else" });
+    let nodes =
+        json!({ "a": { "type": "update_state", "updates": [] }, "b": { "type": "update_state", "updates": [] } });
+    for (there, back, is_cycle) in [
+        (truth(true), truth(true), true),
+        (truth(true), json!({ "type": "unconditional" }), true),
+        (
+            expression("lt_operator", &literal(1.0), &literal(2.0)),
+            otherwise.clone(),
+            true,
+        ),
+        (truth(true), truth(false), false),
+        (truth(true), expression("gt_operator", &seats, &literal(1.0)), false),
+    ] {
+        let edges = json!({ "f": to("b", &there), "g": { "source": "b", "target": "a", "forwardCondition": back } });
+        let expected = is_cycle.then(|| "workflow.nodes.a true".to_owned());
+        assert_eq!(found(&with(&nodes, &edges)), Vec::from_iter(expected), "{there} {back}");
+    }
+    let edges = json!({ "f": to("b", &truth(true)), "g": { "source": "b", "target": "a", "forwardCondition": otherwise },
+        "h": { "source": "b", "target": "s", "forwardCondition": expression("gt_operator", &seats, &literal(1.0)) } });
+    assert_eq!(found(&with(&nodes, &edges)), [""; 0], "another edge may lead on");
+}
+
+/// An id that counts how often it is compared.
+struct Counted<'a>(u32, &'a Cell<usize>);
+
+impl Ord for Counted<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.1.set(self.1.get() + 1);
+        self.0.cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Counted<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Counted<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Counted<'_> {}
+
+#[test]
+fn many_edges_with_a_huge_order_are_placed_with_few_comparisons() {
+    let compared = Cell::new(0);
+    let id = |id: u32| Counted(id, &compared);
+    let places = crate::workflow::reading::places((0..1_000).map(id), (0..20_000).rev().chain(0..100).map(id));
+    assert_eq!((places[0], places[999]), (19_999, 19_000), "the first place counts");
+    assert!(compared.get() < 1_000_000, "{} comparisons", compared.get());
+    let places = crate::workflow::reading::places([id(1), id(30_000)].into_iter(), (0..2).map(id));
+    assert_eq!(places, [1, usize::MAX]);
 }
