@@ -65,12 +65,12 @@ export const graph = {
     await form.getByLabel("Outcome").selectOption("success");
     // An edge, drawn from the dot below one node to another node.
     await drawn(page, "Ask").hover();
-    const dot = await drawn(page, "Ask").locator(".handle").boundingBox(), end = await drawn(page, "end_1").boundingBox();
+    const dot = await drawn(page, "Ask").locator(".handle").boundingBox(), end = await drawn(page, "End 1").boundingBox();
     await page.mouse.move(dot.x + dot.width / 2, dot.y + dot.height / 2);
     await page.mouse.down();
     await page.mouse.move(end.x + 40, end.y + 20, { steps: 5 });
     await page.mouse.up();
-    await form.getByRole("heading", { name: "Ask → End (end_1)" }).waitFor();
+    await form.getByRole("heading", { name: "Ask → End 1" }).waitFor();
     await form.getByLabel("Taken", { exact: false }).first().selectOption("else");
     await checkAccess(page, "a graph");
     await button(page, "Save the graph").click();
