@@ -14,13 +14,10 @@ const SAID = [
   'agentId', 'language', 'keys', 'key', 'digits', 'to', 'kind', 'from',
 ];
 
-/** Causes of a move in a graph that the user's words are. */
-const CAUSED = ['llm', 'expression', 'else', 'global'];
-
 /** @typedef {{ at: number, key: string, turn?: any, event?: any }} Item */
 
-/** At the same time, the user's words come before the move that they cause, and that before the reply. @param {Item} item */
-const rank = ({ turn, event }) => (turn ? (turn.speaker === 'agent' ? 3 : 1) : CAUSED.includes(event.detail?.cause) ? 2 : 0);
+/** At the same time, the user's words come before the moves in the graph that they cause, and those before the reply. @param {Item} item */
+const rank = ({ turn, event }) => (turn ? (turn.speaker === 'agent' ? 3 : 1) : event.type === 'workflow_hop' && event.detail.cause !== 'begin' ? 2 : 0);
 
 /**
  * Turns and events in order; an answer of a tool joins its beginning.

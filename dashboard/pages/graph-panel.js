@@ -75,7 +75,8 @@ export function Ways({ graph, id, onSelect, onMove, onConnect }) {
     onMove(edge, step);
     requestAnimationFrame(() => /** @type {HTMLElement | null} */ (list.current?.querySelector(`:nth-child(${nth + step + 1}) > .small`))?.focus());
   };
-  const edges = ways(graph, id), targets = Object.keys(graph.nodes).filter((each) => graph.nodes[each].type !== 'start');
+  const edges = ways(graph, id), isTalk = graph.nodes[id].type === 'override_agent';
+  const targets = Object.keys(graph.nodes).filter((each) => graph.nodes[each].type !== 'start' && (each !== id || isTalk));
   const chosen = targets.includes(target) ? target : targets[0] ?? '';
   return html`<section class="stack" aria-labelledby="graph-ways"><h3 id="graph-ways">${t('graph.ways')}</h3>
     ${edges.length > 1 && html`<p class="help">${t('graph.waysHelp')}</p>`}
