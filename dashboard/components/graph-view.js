@@ -57,7 +57,7 @@ export function GraphView({ graph, label, selected = null, onSelect, onOpen, onR
   };
   const onPointerUp = (/** @type {any} */ event) => {
     const target = line && nodeAt(event);
-    if (line && target && graph.nodes[target].type !== 'start') onConnect?.(line.from, target);
+    if (line && target) onConnect?.(line.from, target);
     setLine(null);
   };
   const onKeyDown = (/** @type {KeyboardEvent} */ event) => {
@@ -112,7 +112,7 @@ function Node({ id, x, y, node, name, state, step, isOpen, onClick }) {
   return html`<g class=${`node ${textOf(node.type).replace(/[^a-z_]/g, '')}${state}`} data-node=${id} onClick=${onClick}
     transform=${`translate(${x - width / 2} ${y - height / 2})`}>
     <rect width=${width} height=${height} rx="9" /><rect class="type-mark" x="6" y="9" width="4" height=${height - 18} rx="2" />
-    <text class="type" x="18" y="21">${cut(type, 28)}</text><text class="name" x="18" y="40">${cut(name, 23)}<title>${name}</title></text>
+    <text class="type" x="18" y="21">${cut(type, 26)}</text><text class="name" x="18" y="40">${cut(name, step ? 16 : 21)}<title>${name}</title></text>
     ${state.includes('wrong') && html`<text class="sign" x=${width - 14} y="22">!</text>`}
     ${step && html`<text class="step" x=${width - 10} y="42">${cut(step, 8)}</text>`}
     ${isOpen && node.type !== 'end' && html`<circle class="handle" cx=${width / 2} cy=${height} r="7"><title>${t('graph.draw')}</title></circle>`}

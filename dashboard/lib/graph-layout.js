@@ -19,11 +19,19 @@ const straight = (from, to) => {
   return { points: [{ x: from.x, y: from.y + half * down }, middle, { x: to.x, y: to.y - half * down }], label: middle };
 };
 
+/** From the bottom of a node, at its right, back to its side. @param {Point} node */
+const loop = ({ x, y }) => {
+  const right = x + NODE.width / 2, bottom = y + NODE.height / 2, corner = { x: right + 12, y: bottom + 14 };
+  return { points: [{ x: right - 30, y: bottom }, { x: right - 30, y: corner.y }, corner, { x: corner.x, y: y + 10 }, { x: right, y: y + 10 }],
+    label: { x: x + 40, y: corner.y + 8 } };
+};
+
 /** @param {import('./graph.js').Graph} graph @returns {Layout} */
 export function layoutOf(graph) {
   const ids = Object.keys(graph.nodes).sort((a, b) => Number(graph.nodes[b].type === 'start') - Number(graph.nodes[a].type === 'start'));
   const edges = links(graph).sort((a, b) => ids.indexOf(a.source) - ids.indexOf(b.source));
-  const seen = new Set(), shaping = new Set(edges.filter(({ target }) => edges.length <= MANY_EDGES || (!seen.has(target) && seen.add(target))));
+  const seen = new Set(), shaping = new Set(edges.filter(({ source, target }) => source !== target
+    && (edges.length <= MANY_EDGES || (!seen.has(target) && seen.add(target)))));
   // Numbers instead of ids, as any text may be an id.
   const key = new Map(ids.map((id, at) => [id, String(at)])), of = (/** @type {string} */ id) => /** @type {string} */ (key.get(id));
   const drawing = new Drawing({ multigraph: true });
@@ -35,6 +43,7 @@ export function layoutOf(graph) {
   const { width = 0, height = 0 } = drawing.graph();
   return { nodes, width, height, edges: new Map(edges.map((edge) => {
     const { id, source, target } = edge;
+    if (source === target) return [id, loop(/** @type {Point} */ (nodes.get(source)))];
     if (!shaping.has(edge)) return [id, straight(/** @type {Point} */ (nodes.get(source)), /** @type {Point} */ (nodes.get(target)))];
     const { points, x, y } = drawing.edge({ v: of(source), w: of(target), name: id }), middle = points[points.length >> 1];
     return [id, { points, label: { x: x ?? middle.x, y: y ?? middle.y } }];

@@ -15,7 +15,16 @@ export const typeName = (type) => t(`graph.types.${textOf(type)}`, { fallback: t
 export function nodeName(graph, id) {
   const node = graph && itemOf(graph, { kind: 'nodes', id });
   if (!node) return textOf(id);
-  return textOf(node.label || (node.type === 'start' ? typeName('start') : `${typeName(node.type)} (${id})`));
+  if (node.label || node.type === 'start') return textOf(node.label || typeName('start'));
+  const isNumbered = id.startsWith(`${textOf(node.type)}_`) && /_\d+$/.test(id);
+  return `${typeName(node.type)} ${isNumbered ? id.slice(id.lastIndexOf('_') + 1) : `(${id})`}`;
+}
+
+/** @param {import('./graph.js').Graph} graph @param {import('./graph.js').Item} item @returns {string} */
+export function itemName(graph, { kind, id }) {
+  if (kind === 'nodes') return nodeName(graph, id);
+  const { source, target } = graph.edges[id];
+  return `${nodeName(graph, source)} → ${nodeName(graph, target)}`;
 }
 
 /** An edge without any condition is taken always. */

@@ -48,6 +48,11 @@ export function ways(graph, node) {
   return [...new Set([...given, ...all])];
 }
 
+/** Whether an edge is taken without any condition. @param {any} edge */
+export const isPlain = ({ forwardCondition: there, backwardCondition: back }) => (there ? there.type === 'unconditional' : !back);
+/** Ids of the edges from and to a node. @param {Graph} graph @param {string} node */
+export const edgesAt = (graph, node) => Object.keys(graph.edges).filter((id) => graph.edges[id].source === node || graph.edges[id].target === node);
+
 /** All nodes: first those that the calls reach, from the start on. @param {Graph} graph @returns {string[]} */
 export function inOrder(graph) {
   const ids = Object.keys(graph.nodes), found = new Set(ids.filter((id) => graph.nodes[id].type === 'start'));
@@ -77,13 +82,14 @@ const newNode = (type) => ({ type, ...(type === 'say' && { message: { type: 'lit
   ...(type === 'phone_number' && { transferDestination: { type: 'phone' }, transferType: 'blind' }) });
 
 /**
- * Adds a node, and an edge to it from the node `after`.
+ * Adds a node, and an edge to it from the node `after`, unless that is left without a condition already.
  * @param {Graph} graph @param {string} type @param {string} [after] @returns {[Graph, Item]}
  */
 export function withNode(graph, type, after) {
   const item = /** @type {Item} */ ({ kind: 'nodes', id: freeId(graph.nodes, type) });
   const next = withItem(graph, item, newNode(type));
-  return [after && !LAST.includes(next.nodes[after]?.type) ? withEdge(next, after, item.id)[0] : next, item];
+  const isOpen = after && !LAST.includes(next.nodes[after]?.type) && !Object.values(graph.edges).some((edge) => edge.source === after && isPlain(edge));
+  return [isOpen ? withEdge(next, after, item.id)[0] : next, item];
 }
 
 /** @param {Graph} graph @param {string} source @param {string} target @returns {[Graph, Item]} */
@@ -96,10 +102,9 @@ export function withEdge(graph, source, target) {
 
 /** A node goes with its edges. @param {Graph} graph @param {Item} item @returns {Graph} */
 export function without(graph, { kind, id }) {
-  const others = Object.entries(graph[kind]).filter(([each]) => each !== id);
-  const next = { ...graph, [kind]: Object.fromEntries(others) };
-  if (kind === 'nodes') next.edges = Object.fromEntries(Object.entries(graph.edges).filter(([, { source, target }]) => source !== id && target !== id));
-  return ordered(next);
+  const gone = kind === 'edges' ? [id] : edgesAt(graph, id), rest = (/** @type {Record<string, any>} */ map, /** @type {string[]} */ ids) =>
+    Object.fromEntries(Object.entries(map).filter(([each]) => !ids.includes(each)));
+  return ordered({ ...graph, nodes: kind === 'nodes' ? rest(graph.nodes, [id]) : graph.nodes, edges: rest(graph.edges, gone) });
 }
 
 /** Judges an edge earlier or later. @param {Graph} graph @param {string} node @param {string} edge @param {-1 | 1} step @returns {Graph} */

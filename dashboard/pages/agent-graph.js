@@ -1,9 +1,11 @@
 // The conversation graph of an agent: drawn, changed and saved.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/ui.js';
 import { ApiError, get, patch } from '../lib/api.js';
-import { changed, findingAt, itemOf, moved, NODE_TYPES, readGraph, redone, undone, without, withEdge, withItem, withNode } from '../lib/graph.js';
+import {
+  changed, edgesAt, findingAt, findingsOf, itemOf, moved, NODE_TYPES, readGraph, redone, undone, without, withEdge, withItem, withNode,
+} from '../lib/graph.js';
 import { layoutOf } from '../lib/graph-layout.js';
-import { nodeName, typeName } from '../lib/graph-text.js';
+import { itemName, textOf, typeName } from '../lib/graph-text.js';
 import { t } from '../lib/i18n.js';
 import { applyPatch, mergePatch, same } from '../lib/merge.js';
 import { useUnsaved } from '../lib/router.js';
@@ -51,9 +53,10 @@ function useGraph(workflow) {
  * @param {import('./agent-fields.js').Choices} props.choices
  * @param {{ current: Graph | null }} props.edits Set to the graph while it is not saved.
  * @param {string} [props.present] The node where the talk with the agent is.
+ * @param {{ item: Item } | null} props.wanted What is to be opened.
  * @param {(answer: import('../lib/api.js').Answer) => void} props.onSaved
  */
-export function AgentGraph({ agent, etag, findings: reported, choices, edits, present, onSaved }) {
+export function AgentGraph({ agent, etag, findings: reported, choices, edits, present, wanted, onSaved }) {
   const { graph, isDirty, history, change, undo, redo, discard } = useGraph(agent.workflow);
   const [chosen, setChosen] = useState(/** @type {Item | null} */ (null));
   const [refused, setRefused] = useState(/** @type {{ findings: import('../lib/graph.js').Finding[], rest: string }} */ ({ findings: [], rest: '' }));
@@ -70,14 +73,22 @@ export function AgentGraph({ agent, etag, findings: reported, choices, edits, pr
   useLayoutEffect(() => aim.map((each) => /** @type {HTMLElement | null | undefined} */ (panel.current?.querySelector(each))).find(Boolean)?.focus(), [aim]);
 
   function open(/** @type {Item | null} */ next) { setChosen(next); setAim(['h2']); }
+  useEffect(() => { if (wanted) open(wanted.item); }, [wanted]);
   function take(/** @type {[Graph, Item]} */ [next, added]) {
     change(next);
     setChosen(added);
     setAim(['.stack input, .stack textarea, .stack select', 'h2']);
   }
+  function connect(/** @type {string} */ from, /** @type {string} */ to) {
+    const isLoop = from === to && graph.nodes[from].type !== 'override_agent';
+    if (isLoop || graph.nodes[to].type === 'start') return toast(t(isLoop ? 'graph.notToItself' : 'graph.notToStart'));
+    take(withEdge(graph, from, to));
+  }
   function replace(/** @type {Graph} */ next) { change(next); open(null); }
   function remove() {
     if (!item) return;
+    const n = item.kind === 'nodes' ? edgesAt(graph, item.id).length : 0;
+    if (n > 0) toast(t('graph.removed', { n }));
     change(without(graph, item));
     open(item.kind === 'edges' ? { kind: 'nodes', id: graph.edges[item.id].source } : null);
   }
@@ -106,7 +117,7 @@ export function AgentGraph({ agent, etag, findings: reported, choices, edits, pr
       });
       drafts.current = {};
       onSaved(answer);
-      toast(t('agent.saved'));
+      toast(t(findingsOf(graph, answer.warning).findings.length > 0 ? 'graph.savedWrong' : 'agent.saved'));
     } catch (error) { refuse(error); }
     setBusy(false);
   }
@@ -116,15 +127,15 @@ export function AgentGraph({ agent, etag, findings: reported, choices, edits, pr
     event.preventDefault();
     key === 'y' || event.shiftKey ? redo() : undo();
   };
-  const title = !item ? t('graph.all') : item.kind === 'nodes' ? nodeName(graph, item.id)
-    : `${nodeName(graph, graph.edges[item.id].source)} → ${nodeName(graph, graph.edges[item.id].target)}`;
+  const title = item ? itemName(graph, item) : t('graph.all');
   const json = html`<button onClick=${() => setShowsJson(true)}>${t('graph.json')}</button>`;
   const dialog = showsJson && html`<${GraphJson} graph=${graph} name=${agent.name} onClose=${() => setShowsJson(false)}
     onUse=${(/** @type {Graph} */ next) => { setShowsJson(false); replace(next); }} />`;
   if (isEmpty && !isDirty) {
     return html`<div class="stack"><p class="muted">${t('graph.help')}</p>
       <div class="actions">
-        <button class="primary" onClick=${() => take([withItem(graph, START, { type: 'start' }), START])}>${t('graph.begin')}</button>${json}</div>
+        <button class="primary" onClick=${() => take([withItem(graph, START, { type: 'start' }), START])}>${t('graph.begin')}</button>
+        ${history.future.length > 0 && html`<button onClick=${redo}>${t('graph.redo')}</button>`}${json}</div>
       <${Examples} onUse=${(/** @type {Graph} */ example) => replace({ ...graph, ...example })} />${dialog}</div>`;
   }
   return html`<div class="grid new-campaign graph" onKeyDown=${onKeyDown}>
@@ -138,22 +149,23 @@ export function AgentGraph({ agent, etag, findings: reported, choices, edits, pr
       <div class="row"><button class="primary" aria-disabled=${busy} onClick=${save}>${busy ? t('form.sending') : t('graph.save')}</button>
         ${isDirty && html`<button onClick=${() => { drafts.current = {}; setRefused({ findings: [], rest: '' }); discard(); open(null); }}>
           ${t('form.discard')}</button>`}
-        <p role="status" class="muted">${isDirty ? t('graph.unsaved') : t('graph.isSaved')}</p></div>
+        <p role="status"><span class="muted">${isDirty ? t('graph.unsaved') : t('graph.isSaved')}</span>
+          ${wrong.size > 0 && html` <span class="warn-text">${t('graph.findings', { n: wrong.size })}</span>`}</p></div>
       <${GraphView} graph=${graph} label=${t('graph.drawing')} selected=${item} onSelect=${setChosen} wrong=${wrong} present=${present} onRemove=${remove}
-        onOpen=${() => setAim(['h2'])} onConnect=${(/** @type {string} */ from, /** @type {string} */ to) => take(withEdge(graph, from, to))} />
+        onOpen=${() => setAim(['h2'])} onConnect=${connect} />
       <p class="help" id="graph-keys">${t('graph.keys')}</p>
       <p class="hidden" role="status">${title}</p>
       <${GraphList} graph=${graph} selected=${item} wrong=${wrong} present=${present} onSelect=${open} />
     </div>
     <aside class="card summary" ref=${panel} aria-labelledby="graph-item"><h2 id="graph-item" tabindex="-1">${title}</h2>
-      ${item && html`<p class="muted">${item.kind === 'nodes' ? typeName(graph.nodes[item.id].type) : t('graph.edge')} · ${item.id}</p>`}
+      ${item && html`<p class="muted">${item.kind === 'nodes' ? typeName(graph.nodes[item.id].type) : t('graph.edge')} · ${item.id}</p>
+        ${item.kind === 'nodes' && html`<p class="help">${t(`graph.typeHelp.${textOf(graph.nodes[item.id].type)}`, { fallback: '' })}</p>`}`}
       ${refused.rest && html`<p class="alert bad" role="alert" tabindex="-1">${refused.rest}</p>`}
-      ${!item && wrong.size > 0 && html`<p class="alert warn">${t('graph.findings', { n: wrong.size })}</p>`}
       <${ItemForm} graph=${graph} item=${item} choices=${choices} drafts=${drafts.current} onChange=${change}
         findings=${findings.filter((each) => same(each.item, item))} />
       ${item?.kind === 'nodes' && graph.nodes[item.id].type !== 'end' && html`<${Ways} key=${item.id} graph=${graph} id=${item.id} onSelect=${open}
         onMove=${(/** @type {string} */ edge, /** @type {-1 | 1} */ step) => change(moved(graph, item.id, edge, step))}
-        onConnect=${(/** @type {string} */ target) => take(withEdge(graph, item.id, target))} />`}
+        onConnect=${(/** @type {string} */ target) => connect(item.id, target)} />`}
       ${item && html`<div class="actions"><button class="danger" onClick=${remove}>${t(`graph.remove.${item.kind}`)}</button></div>`}
     </aside>${dialog}</div>`;
 }

@@ -3,6 +3,8 @@ import { html, useEffect, useRef, useState } from '../lib/ui.js';
 import { post } from '../lib/api.js';
 import { useCallFeed } from '../lib/call-feed.js';
 import { useCallRecord } from '../lib/call-record.js';
+import { findingsOf, readGraph } from '../lib/graph.js';
+import { itemName } from '../lib/graph-text.js';
 import { t } from '../lib/i18n.js';
 import { Form } from '../components/form.js';
 import { Sound, problemText, useLine } from '../components/sound.js';
@@ -18,10 +20,11 @@ function placeholders(tried) {
 }
 
 /**
- * @param {{ tried: () => { agent: any, isSaved: boolean }, onNode: (node: string | undefined) => void, onClose: () => void }} props
- *   `tried`: the agent as it is at this moment. `onNode`: told where the call is in the agent's graph.
+ * @param {{ tried: () => { agent: any, isSaved: boolean }, onNode: (node: string | undefined) => void,
+ *   onItem: (item: import('../lib/graph.js').Item) => void, onClose: () => void }} props
+ *   `tried`: the agent as it is at this moment. `onNode`: told where the call is in the agent's graph. `onItem`: a mistake in it is to be seen.
  */
-export function Talk({ tried, onNode, onClose }) {
+export function Talk({ tried, onNode, onItem, onClose }) {
   const sound = useLine(), { line } = sound;
   // The call that is held in text.
   const [typed, setTyped] = useState('');
@@ -29,6 +32,8 @@ export function Talk({ tried, onNode, onClose }) {
   const isOn = sound.kind !== '' || typed !== '', problem = sound.problem || refusal;
   const [values, setValues] = useState(/** @type {Record<string, any>} */ ({}));
   const [call, setCall] = useState(/** @type {import('../lib/api.js').Answer | null} */ (null));
+  const [graph, setGraph] = useState(() => readGraph(null));
+  const wrong = findingsOf(graph, problem.slice(Math.max(0, problem.indexOf('`workflow')))).findings;
   const [ended, setEnded] = useState('');
   const heading = useRef(/** @type {HTMLElement | null} */ (null)), hangUp = useRef(/** @type {HTMLElement | null} */ (null));
   // The focus follows from the form to the button that ends the call or to the words, and back to the heading.
@@ -46,6 +51,7 @@ export function Talk({ tried, onNode, onClose }) {
   /** @param {string} mode @param {Record<string, any>} given */
   async function beginCall(mode, given) {
     const { agent, isSaved } = tried(), { agentId, metadata: _, phoneNumbers: __, ...document } = agent;
+    setGraph(readGraph(agent.workflow));
     const filled = wanted.map((name) => [name, given[`dynamicVariables.${name}`]]).filter(([, value]) => value);
     const about = { mode, actions: !!given.actions, dynamicVariables: Object.fromEntries(filled) };
     const answer = await post('/agents/test-call', { ...about, ...(isSaved ? { agentId } : { agent: document }) });
@@ -80,12 +86,15 @@ export function Talk({ tried, onNode, onClose }) {
       <button class="plain" onClick=${onClose}>${t('common.close')}</button></div>
     <p class="help">${t('talk.help')}</p>
     <p role="status" class=${said ? 'who' : 'hidden'}>${said}</p>
-    ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
+    ${problem && html`<div class="alert bad" role="alert">${wrong.length ? t('talk.graphRefused') : problem}
+      ${wrong.length > 0 && html`<ul>${wrong.map(({ item, path, message }, at) => html`<li key=${at}>
+        ${item && html`<button class="plain" onClick=${() => onItem(item)}>${itemName(graph, item)}</button>`} ${path} ${message}</li>`)}</ul>`}</div>`}
     ${call?.warning && html`<p class="alert warn">${call.warning}</p>`}
     ${isOn ? html`${line && html`<${Sound} line=${line} />`}${typed && html`<${Typing} id=${typed} onOver=${stop} />`}
       <div class="actions"><button class="danger" ref=${hangUp} onClick=${stop}>${t('talk.hangUp')}</button></div>`
     : html`<${Form} fields=${fields} values=${values} submit=${t(call ? 'talk.again' : 'talk.begin')} onSubmit=${begin} />`}
-    ${call && html`<${Talked} key=${call.data.conversationId} id=${call.data.conversationId} isOn=${isOn} onNode=${onNode} />`}
+    ${call && html`<${Talked} key=${call.data.conversationId} id=${call.data.conversationId} isOn=${isOn} onNode=${onNode}
+      graph=${graph} />`}
   </section>`;
 }
 
@@ -112,7 +121,7 @@ function Typing({ id, onOver }) {
     }
     setWaiting(false);
   }
-  return html`<form onSubmit=${send}>
+  return html`<form class="form" onSubmit=${send}>
     <div class="field"><label for="talk-words">${t('talk.words')}</label>
       <input id="talk-words" ref=${field} type="text" autocomplete="off" maxlength=${TEXT_LENGTH} value=${text}
         onInput=${(/** @type {any} */ event) => setText(event.target.value)} /></div>
@@ -121,13 +130,17 @@ function Typing({ id, onOver }) {
     <div class="actions"><button class="primary" aria-disabled=${isWaiting}>${t('talk.send')}</button></div></form>`;
 }
 
-/** What was said, with latencies, tools and passages. @param {{ id: string, isOn: boolean, onNode: (node: string | undefined) => void }} props */
-function Talked({ id, isOn, onNode }) {
+/**
+ * What was said, with latencies, tools and passages.
+ * @param {{ id: string, isOn: boolean, graph: import('../lib/graph.js').Graph, onNode: (node: string | undefined) => void }} props
+ */
+function Talked({ id, isOn, graph, onNode }) {
   const { turns, events, readOn, refresh } = useCallRecord(id);
   // No event of the account tells of a test call.
   useEffect(() => { const timer = setTimeout(isOn ? readOn : refresh, RECORDED_AFTER_MS); return () => clearTimeout(timer); }, [isOn]);
   return html`${isOn && html`<${Following} id=${id} onTurn=${() => setTimeout(readOn, TURN_RECORDED_AFTER_MS)} onNode=${onNode} />`}
-    ${turns && html`<${Transcript} turns=${turns} events=${events} heard=${null} found=${null} isLive=${isOn} onHear=${null} />`}
+    ${turns && html`<${Transcript} turns=${turns} events=${events} heard=${null} found=${null} isLive=${isOn} onHear=${null}
+      graph=${graph} />`}
     <p><a href=${`/calls/${id}`}>${t('talk.seeCall')}</a></p>`;
 }
 

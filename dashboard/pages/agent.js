@@ -32,6 +32,8 @@ export default function Agent({ params: { id } }) {
   const edits = useRef(/** @type {Record<string, any>} */ ({})), graph = useRef(/** @type {import('../lib/graph.js').Graph | null} */ (null));
   const isGraph = useQuery().tab === 'graph', wasGraph = useRef(false);
   wasGraph.current ||= isGraph;
+  const [wanted, setWanted] = useState(/** @type {{ item: import('../lib/graph.js').Item } | null} */ (null));
+  const onItem = (/** @type {import('../lib/graph.js').Item} */ item) => { setQuery({ tab: 'graph' }); setWanted({ item }); };
   const choices = useChoices();
   const present = newer ?? first, agent = present.data;
   useEffect(() => { if (agent) document.title = `${agent.name} · Ringback`; }, [agent?.name]);
@@ -47,14 +49,14 @@ export default function Agent({ params: { id } }) {
     ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
     ${agent.phoneNumbers.length > 0 && html`<p class="muted">${t('agent.numbers')} ${agent.phoneNumbers.map(numberText).join(', ')}</p>`}
     <div role="status" class=${warnings ? '' : 'hidden'}>${warnings && html`<p class="alert warn">${warnings}</p>`}</div>
-    ${isTalking && html`<${Talk} onClose=${() => setTalking(false)} tried=${tried} onNode=${setNode} />`}
+    ${isTalking && html`<${Talk} onClose=${() => setTalking(false)} tried=${tried} onNode=${setNode} onItem=${onItem} />`}
     ${node && html`<p role="status">${t('graph.isIn', { name: nodeName(graph.current ?? readGraph(agent.workflow), node) })}</p>`}
     <div><${Tabs} label=${t('graph.tabs')} current=${isGraph ? 'graph' : 'settings'}
       tabs=${[{ key: 'settings', label: t('graph.settingsTab') }, { key: 'graph', label: t('graph.tab') }]}
       onChange=${(/** @type {string} */ tab) => setQuery({ tab: tab === 'graph' ? tab : undefined })}>
       <div hidden=${isGraph}><${AgentForm} edits=${edits} agent=${agent} etag=${present.etag} choices=${choices} onSaved=${onSaved} /></div>
       ${wasGraph.current && html`<div hidden=${!isGraph}><${AgentGraph} agent=${agent} etag=${present.etag} findings=${findings} choices=${choices}
-        edits=${graph} present=${node} onSaved=${onSaved} /></div>`}<//></div>`;
+        edits=${graph} present=${node} wanted=${wanted} onSaved=${onSaved} /></div>`}<//></div>`;
 }
 
 const numberText = (/** @type {any} */ { number, label }) => (label ? `${number} (${label})` : number);

@@ -20,11 +20,13 @@ export function callOutcome(call) {
 /** @param {{ call: any }} props */
 export function CallFacts({ call }) {
   const campaign = useResource(call.campaignId ? `/campaigns/${call.campaignId}` : null);
+  // The agent of a test was perhaps never saved.
+  const tried = useResource(call.test ? `/agents/${call.agentId}` : null), isSaved = !call.test || tried.data;
   const outcome = callOutcome(call), { agentId, agentVersion } = call;
   return html`<section class="card" aria-labelledby="call-facts"><h2 id="call-facts">${t('call.facts')}</h2><${Facts} facts=${[
     outcome && [t('call.outcome'), outcome],
-    [t('call.agent'), html`<a href=${`/agents/${agentId}`}>${call.agentName}</a>
-      ${agentVersion && html` <span class="muted">${t('call.version', { n: agentVersion })}</span>`}`],
+    [t('call.agent'), isSaved ? html`<a href=${`/agents/${agentId}`}>${call.agentName}</a>
+      ${agentVersion && html` <span class="muted">${t('call.version', { n: agentVersion })}</span>`}` : call.agentName],
     call.campaignId && [t('call.campaign'),
       html`<a href=${`/campaigns/${call.campaignId}`}>${campaign.data?.name ?? (campaign.error ? t('call.deletedCampaign') : '…')}</a>`],
     [t('calls.filters.direction'), t(`calls.${call.direction}`)],
@@ -41,7 +43,7 @@ export function CallFacts({ call }) {
 export function Analysis({ call, onHear }) {
   const { sentiment, keyMoments = [], issues = [] } = call;
   const isAwaited = !call.analysedBy;
-  if (isAwaited && call.status !== 'completed') return null;
+  if (isAwaited && (call.test || call.status !== 'completed')) return null;
   return html`<section class="card" aria-labelledby="analysis"><div class="head"><h2 id="analysis">${t('call.analysis')}</h2>
       ${sentiment?.sentiment_overall && html`
         <span title=${t('call.score', { score: number(sentiment.sentiment_score) })}><${Badge} status=${sentiment.sentiment_overall} /></span>`}</div>

@@ -1,5 +1,6 @@
 // The transcript with what else happened, in one list in order of time.
 import { html, useEffect, useMemo, useRef } from '../lib/ui.js';
+import { nodeName } from '../lib/graph-text.js';
 import { duration, t } from '../lib/i18n.js';
 import { Bars } from './charts.js';
 
@@ -15,6 +16,9 @@ const SAID = [
 
 /** @typedef {{ at: number, key: string, turn?: any, event?: any }} Item */
 
+/** At the same time, the user's words come before the moves in the graph that they cause, and those before the reply. @param {Item} item */
+const rank = ({ turn, event }) => (turn ? (turn.speaker === 'agent' ? 3 : 1) : event.type === 'workflow_hop' && event.detail.cause !== 'begin' ? 2 : 0);
+
 /**
  * Turns and events in order; an answer of a tool joins its beginning.
  * @param {any[]} turns @param {any[]} events @returns {Item[]}
@@ -28,7 +32,7 @@ export function timeline(turns, events) {
     const answer = event.type === 'tool_began' ? answers.get(event.detail.run) : undefined;
     return [{ at: event.atMs, key: `event ${at}`, event: answer ? { ...event, detail: { ...event.detail, ...answer.detail } } : event }];
   });
-  return [...items, ...turns.map((turn) => ({ at: turn.startMs, key: `turn ${turn.number}`, turn }))].sort((a, b) => a.at - b.at);
+  return [...items, ...turns.map((turn) => ({ at: turn.startMs, key: `turn ${turn.number}`, turn }))].sort((a, b) => a.at - b.at || rank(a) - rank(b));
 }
 
 /**
@@ -39,8 +43,9 @@ export function timeline(turns, events) {
  * @param {number | null} props.found Number of the turn that a search found.
  * @param {boolean} props.isLive
  * @param {((ms: number) => void) | null} props.onHear Null without a recording.
+ * @param {import('../lib/graph.js').Graph} props.graph Of the agent.
  */
-export function Transcript({ turns, events, heard, found, isLive, onHear }) {
+export function Transcript({ turns, events, heard, found, isLive, onHear, graph }) {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
   const items = useMemo(() => timeline(turns, events), [turns, events]);
   const wasAtEnd = useRef(true);
@@ -60,7 +65,7 @@ export function Transcript({ turns, events, heard, found, isLive, onHear }) {
   return html`<div ...${box} ref=${list} onScroll=${onScroll} aria-label=${t('call.transcript')}><ol>
     ${items.map(({ key, turn, event }) => (turn
       ? html`<${Turn} key=${key} turn=${turn} isHeard=${turn.number === heard} isFound=${turn.number === found} onHear=${onHear} />`
-      : html`<${Event} key=${key} event=${event} />`))}
+      : html`<${Event} key=${key} event=${event} graph=${graph} />`))}
   </ol></div>`;
 }
 
@@ -105,14 +110,14 @@ function Latency({ latency, turn }) {
     <p class="help">${[turn.model, turn.voice, turn.tokens && t('call.tokens', turn.tokens)].filter(Boolean).join(' · ')}</p></details>`;
 }
 
-/** @param {{ event: any }} props */
-function Event({ event: { type, atMs, detail = {} } }) {
+/** @param {{ event: any, graph: import('../lib/graph.js').Graph }} props */
+function Event({ event: { type, atMs, detail = {} }, graph }) {
   const tone = BAD.includes(type) || detail.ok === false || detail.by === 'fault' ? 'bad' : GOOD.includes(type) || detail.ok ? 'good' : '';
   const others = Object.entries(detail).filter(([name]) => !SAID.includes(name) && !(type === 'operator_left' && name === 'reason'));
   return html`<li class=${`call-event ${tone}`}><${At} text=${duration(Math.floor(atMs / 1000))} ms=${atMs} onHear=${null} />
-    <div><span class="mark" aria-hidden="true"></span>${eventText(type, detail)}
+    <div><span class="mark" aria-hidden="true"></span>${eventText(type, detail, graph)}
       ${type.includes('tool') && html` <span class="tool-input">${brief(detail.arguments)}</span>`}
-      ${typeof detail.ms === 'number' && html` <span class="numeric">${t('overview.ms', { n: detail.ms })}</span>`}
+      ${(detail.ms > 0 || (detail.ms === 0 && type !== 'workflow_hop')) && html` <span class="numeric">${t('overview.ms', { n: detail.ms })}</span>`}
       ${others.length > 0 && html`<details><summary>${t('call.details')}</summary>
         <pre tabindex="0">${others.map(([name, value]) => `${name}: ${said(value)}`).join('\n')}</pre></details>`}
     </div></li>`;
@@ -127,8 +132,11 @@ function brief(given) {
 /** @param {any} value */
 const said = (value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2));
 
-/** @param {string} type @param {any} detail */
-function eventText(type, detail) {
+/** @param {string} type @param {any} detail @param {import('../lib/graph.js').Graph} graph */
+function eventText(type, detail, graph) {
+  if (type === 'workflow_hop') {
+    return t('call.events.workflow_hop', { way: [detail.from, detail.to].filter(Boolean).map((id) => nodeName(graph, id)).join(' → ') });
+  }
   const text = t(`call.events.${type}`, { ...detail, fallback: type.replaceAll('_', ' ') });
   if (type === 'who_answered') return t(`call.verdicts.${detail.verdict}`, { fallback: String(detail.verdict) });
   if (type === 'operator_left') return t(`callNow.left.${detail.reason}`, { ...detail, fallback: text });

@@ -10,7 +10,7 @@ import { Player } from '../components/player.js';
 import { Badge, Failure, Loading, Since } from '../components/states.js';
 import { EndButton, LiveControls } from './call-live.js';
 import { CallNow } from './call-now.js';
-import { CallPath } from './call-path.js';
+import { CallPath, useCallGraph } from './call-path.js';
 import { Analysis, CallFacts, Collected, Cost } from './call-results.js';
 import { Transcript } from './call-transcript.js';
 
@@ -39,6 +39,7 @@ export default function Call({ params: { id } }) {
   }
   return html`
     <div class="head"><div class="row"><h1 tabindex="-1">${name}</h1><${Badge} status=${call.status} tone=${isLive ? 'live' : undefined} />
+        ${call.test && html`<span class="badge">${t('liveCalls.test')}</span>`}
         ${isLive && html`<${Elapsed} call=${call} events=${events} />`}</div>
       <div class="actions">${isLive || waits ? html`<${EndButton} call=${call} onChange=${refresh} />`
         : html`<button onClick=${remove}>${t('common.delete')}</button>`}</div></div>
@@ -56,6 +57,7 @@ function Body({ call, turns, events, isLive, onChange, onTurn }) {
   const wasAnswered = call.conversationDuration > 0 || (turns?.length ?? 0) > 0, isOver = !isLive && call.status !== 'scheduled';
   const why = isLive ? 'nothingYet' : !isOver ? 'notDialed' : wasAnswered ? 'notKept' : 'notAnswered';
   const onHear = useMemo(() => (hasSound ? (/** @type {number} */ ms) => control.current?.play(ms) : null), [hasSound]);
+  const graph = useCallGraph(call, events);
   const onTime = (/** @type {number} */ ms, /** @type {boolean} */ playing) => {
     const turn = turns?.findLast(({ startMs, endMs }) => startMs <= ms && ms < endMs + 400);
     if (playing || turn) setHeard(turn?.number ?? null);
@@ -71,9 +73,9 @@ function Body({ call, turns, events, isLive, onChange, onTurn }) {
           <label class="check"><input type="checkbox" checked=${withEvents} onChange=${() => setWithEvents(!withEvents)} />${t('call.withEvents')}</label></div>
         ${turns?.length === 0 && html`<p class="muted">${t(`call.${why}`)}</p>`}
         ${turns ? html`<${Transcript} turns=${turns} events=${withEvents ? events : []} heard=${heard} found=${found} isLive=${isLive}
-          onHear=${onHear} />` : html`<${Loading} />`}
+          onHear=${onHear} graph=${graph} />` : html`<${Loading} />`}
       </section>
-      <${CallPath} call=${call} events=${events} isLive=${isLive} onHear=${onHear} />
+      <${CallPath} call=${call} events=${events} graph=${graph} isLive=${isLive} onHear=${onHear} />
     </div>
     <div class="stack">
       ${isLive && html`<${LiveControls} id=${call.conversationId} onChange=${onChange} />`}

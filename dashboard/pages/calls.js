@@ -17,7 +17,8 @@ export default function Calls() {
   const columns = [
     { key: 'number', label: t('calls.contact'),
       render: (/** @type {any} */ c) => html`<span class="numeric">${c.contactNumber ?? t('calls.noNumber')}</span>` },
-    { key: 'status', label: t('calls.filters.status'), render: (/** @type {any} */ c) => html`<${Badge} status=${c.status} />` },
+    { key: 'status', label: t('calls.filters.status'), render: (/** @type {any} */ c) => html`<${Badge} status=${c.status} />
+      ${c.test && html` <span class="badge">${t('liveCalls.test')}</span>`}` },
     { key: 'time', label: t('calls.time'), render: (/** @type {any} */ c) => html`<${Time} at=${c.startTimeUnix * 1000} />` },
     { key: 'length', label: t('calls.length'), align: /** @type {const} */ ('end'), render: (/** @type {any} */ c) => length(c) },
     { key: 'agent', label: t('calls.filters.agentId'), render: (/** @type {any} */ c) => c.agentName },

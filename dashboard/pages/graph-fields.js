@@ -1,7 +1,7 @@
 // The fields of nodes, of edges and of the graph as a whole.
 import { html } from '../lib/ui.js';
 import { FormulaError, formulaOf, parse } from '../lib/formula.js';
-import { CONDITIONS } from '../lib/graph.js';
+import { CONDITIONS, isPlain } from '../lib/graph.js';
 import { nodeName, textOf } from '../lib/graph-text.js';
 import { t } from '../lib/i18n.js';
 import { at, isObject } from '../lib/merge.js';
@@ -66,7 +66,8 @@ function ofType(node, choices, graph) {
       field('conversationConfig.tts.voiceId', { suggestions: choices.voices }),
       field('conversationConfig.agent.prompt.llm', { suggestions: choices.models })];
     case 'say': return [select('message.type', ['literal', 'prompt'], { required: true }),
-      { ...text('message.text', 4), when: is('message.type', 'literal') }, { ...text('message.prompt', 4), when: is('message.type', 'prompt') },
+      { ...text('message.text', 4), required: true, when: is('message.type', 'literal') },
+      { ...text('message.prompt', 4), required: true, when: is('message.type', 'prompt') },
       flag('waitForUserResponse')];
     case 'tool': return [{ ...ids('tools', choices.tools, node, 'toolId'), fromForm: (value) => value.map((/** @type {string} */ toolId) => ({ toolId })) }];
     case 'standalone_agent': return [
@@ -76,8 +77,8 @@ function ofType(node, choices, graph) {
     case 'phone_number': {
       const to = 'transferDestination.';
       return [select(`${to}type`, ['phone', 'phone_dynamic_variable', 'sip_uri', 'sip_uri_dynamic_variable'], { required: true }),
-        field(`${to}phoneNumber`, { when: is(`${to}type`, 'phone'), placeholder: '+15550100010' }),
-        field(`${to}sipUri`, { when: is(`${to}type`, 'sip'), placeholder: 'sip:desk@example.com' }),
+        field(`${to}phoneNumber`, { required: true, when: is(`${to}type`, 'phone'), placeholder: '+15550100010' }),
+        field(`${to}sipUri`, { required: true, when: is(`${to}type`, 'sip'), placeholder: 'sip:desk@example.com' }),
         select('transferType', ['blind', 'conference', 'sip_refer'], { default: 'blind' })];
     }
     default: return [];
@@ -97,19 +98,28 @@ export const nodeFields = (node, choices, graph) => [field('label'), ...ofType(n
 function condition(way) {
   const word = (/** @type {AgentField} */ control) => {
     const key = `graph.fields.condition.${control.name.split('.')[1]}`, label = t(`${key}.0`);
-    return { ...control, label: way === 'backwardCondition' ? t('graph.backward', { label }) : label, help: t(`${key}.1`) };
+    return { ...control, label: way === 'backwardCondition' ? t('graph.backward', { label }) : label, 
+      help: way === 'backwardCondition' && control.name.endsWith('.type') ? t('graph.backwardHelp') : t(`${key}.1`) };
   };
   const when = (/** @type {string} */ type) => (/** @type {any} */ values) => (type ? values[`${way}.type`] === type : !!values[`${way}.type`]);
-  return [select(`${way}.type`, CONDITIONS), { ...text(`${way}.condition`, 3), when: when('llm') },
-    { ...formula(`${way}.expression`), when: when('expression') },
+  return [select(`${way}.type`, CONDITIONS), { ...text(`${way}.condition`, 3), required: true, when: when('llm') },
+    { ...formula(`${way}.expression`), required: true, when: when('expression') },
     { ...select(`${way}.successful`, ['true', 'false'], { required: true, toForm: (value) => String(value ?? true), fromForm: (value) => value === 'true' }),
       when: when('result') },
     { ...field(`${way}.label`), when: when('') }].map(word);
 }
 
-/** @param {Graph} graph @returns {AgentField[]} */
-export const edgeFields = (graph) => [...['source', 'target'].map((name) => select(name, [], { options: nodeOptions(graph), required: true })),
-  ...condition('forwardCondition'), ...condition('backwardCondition')];
+/** Nodes at one side of an edge, with the present one even if there is none. @param {Graph} graph @param {any} present @param {string} not Their type. */
+const endOptions = (graph, present, not) => [
+  ...nodeOptions(graph).filter(({ value }) => value === present || graph.nodes[value].type !== not),
+  ...(Object.hasOwn(graph.nodes, present) ? [] : [{ value: textOf(present), label: t('graph.notNode', { id: textOf(present) }) }])];
+
+/** @param {Graph} graph @param {any} edge @returns {AgentField[]} */
+export const edgeFields = (graph, edge) => [
+  select('source', [], { options: endOptions(graph, edge.source, 'end'), required: true }),
+  select('target', [], { options: endOptions(graph, edge.target, 'start'), required: true }),
+  ...condition('forwardCondition').map((each, at) => (at === 0 && isPlain(edge) ? { ...each, default: 'unconditional', required: true } : each)),
+  ...condition('backwardCondition')];
 
 /** @param {Choices} choices @returns {AgentField[]} */
 export const graphFields = ({ models }) => [field('router', { suggestions: models }), flag('preventSubagentLoops')].map(named);

@@ -1,7 +1,7 @@
 // The form of what is selected in a conversation graph, and what leads on from there.
 import { html, useRef, useState } from '../lib/ui.js';
 import { inOrder, itemOf, ways, withField, withItem } from '../lib/graph.js';
-import { nodeName, typeName, wayText } from '../lib/graph-text.js';
+import { nodeName, textOf, typeName, wayText } from '../lib/graph-text.js';
 import { t } from '../lib/i18n.js';
 import { at, same } from '../lib/merge.js';
 import { Fields } from '../components/form.js';
@@ -14,7 +14,7 @@ import { edgeFields, graphFields, nodeFields } from './graph-fields.js';
 export const keyOf = (/** @type {Item | null} */ item) => (item ? `${item.kind}.${item.id}` : 'graph');
 
 /** @param {Graph} graph @param {Item | null} item @param {import('./agent-fields.js').Choices} choices */
-const fieldsOf = (graph, item, choices) => (!item ? graphFields(choices) : item.kind === 'edges' ? edgeFields(graph)
+const fieldsOf = (graph, item, choices) => (!item ? graphFields(choices) : item.kind === 'edges' ? edgeFields(graph, itemOf(graph, item))
   : nodeFields(itemOf(graph, item), choices, graph));
 
 /** Where the first input is that cannot be read. @param {Graph} graph @param {Drafts} drafts @returns {Item | undefined} */
@@ -75,7 +75,8 @@ export function Ways({ graph, id, onSelect, onMove, onConnect }) {
     onMove(edge, step);
     requestAnimationFrame(() => /** @type {HTMLElement | null} */ (list.current?.querySelector(`:nth-child(${nth + step + 1}) > .small`))?.focus());
   };
-  const edges = ways(graph, id), targets = Object.keys(graph.nodes).filter((each) => graph.nodes[each].type !== 'start');
+  const edges = ways(graph, id), isTalk = graph.nodes[id].type === 'override_agent';
+  const targets = Object.keys(graph.nodes).filter((each) => graph.nodes[each].type !== 'start' && (each !== id || isTalk));
   const chosen = targets.includes(target) ? target : targets[0] ?? '';
   return html`<section class="stack" aria-labelledby="graph-ways"><h3 id="graph-ways">${t('graph.ways')}</h3>
     ${edges.length > 1 && html`<p class="help">${t('graph.waysHelp')}</p>`}
@@ -103,6 +104,7 @@ export function GraphList({ graph, selected, wrong, present, onSelect }) {
   return html`<details class="card group" open=${true}><summary><h2>${t('graph.list')}</h2></summary>
     <ol class="graph-list">${inOrder(graph).map((id) => html`<li key=${id}>
       ${entry({ kind: 'nodes', id }, nodeName(graph, id), html`<span class="muted">${typeName(graph.nodes[id].type)}
+        ${graph.nodes[id].global && html` · ${t('graph.global')}: ${textOf(graph.nodes[id].global.condition || t('graph.noWords'))}`}
         ${id === present && html` · ${t('graph.present')}`}</span>`)}
       <ul>${ways(graph, id).map((edge) => html`<li key=${edge}>${entry({ kind: 'edges', id: edge }, wayText(graph, edge, id))}</li>`)}</ul></li>`)}
     </ol></details>`;

@@ -10,7 +10,7 @@ export default {
       + 'Graphen in derselben Form; auch ihr snake_case wird gelesen, ebenso ein Agent, der einen Graphen hat.',
     useJson: 'Diesen Graphen verwenden', noGraph: 'Das ist kein JSON-Objekt.', download: 'Herunterladen',
     keys: 'Vom Punkt unter einem Knoten zu einem anderen ziehen verbindet beide. Mit der Tastatur: Pfeile wählen einen Knoten, Enter öffnet sein Formular, '
-      + 'Entf entfernt, +, − und 0 vergrößern.',
+      + 'Entf entfernt, + und − vergrößern und verkleinern, 0 zeigt alles.',
     drawing: 'Zeichnung des Graphen; die Liste darunter sagt dasselbe', list: 'Der Graph als Liste', larger: 'Größer', smaller: 'Kleiner',
     whole: 'Alles zeigen',
     draw: 'Zu einem anderen Knoten ziehen', global: 'von überall', edge: 'Kante', present: 'hier ist der Anruf', isIn: 'Der Anruf ist in {name}.',
@@ -59,7 +59,18 @@ export default {
       router: ['Modell, das Bedingungen prüft', 'Ein kleines antwortet schneller. Ohne Angabe das des Agenten.'],
       preventSubagentLoops: ['Ein Anruf kommt zu jedem Agenten nur einmal', ''],
     },
-    backward: '{label} rückwärts', path: 'Weg durch den Graphen', pathDrawing: 'Der Graph, mit der Reihenfolge der Knoten in diesem Anruf, wie in der Liste',
+    savedWrong: 'Gespeichert, aber Teile des Graphen sind anzusehen: Vielleicht kann kein Anruf ihn benutzen.', notNode: '„{id}“ ist kein Knoten',
+    removed: { one: 'Mit {n} Kante entfernt; „Rückgängig“ holt alles zurück.', other: 'Mit {n} Kanten entfernt; „Rückgängig“ holt alles zurück.' },
+    notToItself: 'Nur ein Knoten zum Sprechen kann zu sich selbst zurückführen.', notToStart: 'Zum Start führt nichts.',
+    typeHelp: {
+      start: 'Hier beginnt jeder Anruf.', end: 'Hier ist der Anruf zu Ende.', update_state: 'Setzt Variablen; es geht sofort weiter.',
+      override_agent: 'Der Agent spricht hier, bis die Bedingung einer Kante gilt.', say: 'Der Agent sagt das einmal, dann geht es weiter.',
+      tool: 'Die Werkzeuge laufen; dann geht es nach ihrem Ergebnis weiter.',
+      standalone_agent: 'Ein anderer Agent oder ein anderer Knoten übernimmt den Anruf.', phone_number: 'Der Anruf geht an eine andere Nummer.',
+    },
+    backwardHelp: 'Wann ein Anruf den umgekehrten Weg geht, von „Nach“ zu „Von“. Leer lassen, wenn keiner es tut.', backward: '{label} rückwärts',
+    path: 'Weg durch den Graphen',
+    pathDrawing: 'Der Graph, mit der Reihenfolge der Knoten in diesem Anruf, wie in der Liste',
     example: {
       reception: ['Empfang', 'Findet heraus, worum es geht, und leitet an eine von drei Abteilungen weiter.'],
       qualification: ['Qualifizierung', 'Fragt nach Interesse und Zahl der Plätze und geht entsprechend weiter.'],

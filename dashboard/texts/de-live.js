@@ -28,6 +28,7 @@ export default {
     },
   },
   talk: {
+    graphRefused: 'Der Gesprächsgraph lässt sich noch nicht benutzen. Zuerst ist zu ändern:',
     title: 'Mit ihm sprechen', help: 'Sie sprechen mit dem Agenten, wie er im Formular steht, gespeichert oder nicht. Unterbrechen Sie ihn, wann Sie wollen.',
     mode: 'Wie Sie sprechen', modes: { voice: 'Mit dem Mikrofon', text: 'Tippend' },
     modeHelp: 'Tippen braucht kein Mikrofon, und der Agent keine Sprachdienste. So ein Anruf endet nach zehn Minuten ohne Text.',

@@ -218,7 +218,7 @@ const texts = {
       instructions: '{by} notierte: {text}',
       reply_broke_off: 'Das Modell brach ab', recogniser_lost: 'Die Spracherkennung fiel aus', media_lost: 'Die Leitung brach ab',
       media_back: 'Die Leitung ist wieder da', stream_crashed: 'Der Audioteil stürzte ab',
-      workflow_hop: 'Graph: {from} → {to}', graph_not_used: 'Der Graph wird nicht benutzt',
+      workflow_hop: 'Graph: {way}', graph_not_used: 'Der Graph wird nicht benutzt',
       taken_over: 'Ein anderer Knoten übernahm', facts_lost: 'Teile dieser Aufzeichnung fehlen', ended: 'Beendet',
     },
   },

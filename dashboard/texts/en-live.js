@@ -27,6 +27,7 @@ export default {
     },
   },
   talk: {
+    graphRefused: 'The conversation graph cannot be used yet. Mend this first:',
     title: 'Talk to it', help: 'You talk with the agent as it is in the form, saved or not. Interrupt it whenever you like.',
     mode: 'How you talk', modes: { voice: 'By microphone', text: 'By typing' },
     modeHelp: 'Typing needs no microphone, and the agent no speech providers. Such a call ends after ten minutes without a text.',

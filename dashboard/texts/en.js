@@ -199,7 +199,7 @@ export default {
       instructions: '{by} noted: {text}',
       reply_broke_off: 'The model broke off', recogniser_lost: 'Speech recognition failed', media_lost: 'The line broke',
       media_back: 'The line is back', stream_crashed: 'The audio part crashed',
-      workflow_hop: 'Graph: {from} → {to}', graph_not_used: 'The graph is not used',
+      workflow_hop: 'Graph: {way}', graph_not_used: 'The graph is not used',
       taken_over: 'Another node took over', facts_lost: 'Parts of this record are lost', ended: 'Ended',
     },
   },

@@ -184,7 +184,7 @@ pub async fn delete(
     }))
 }
 
-/// Handles `GET /public/v1/agents/{agentId}`.
+/// Handles `GET /public/v1/agents/{agentId}`, with the warning about the agent's conversation graph.
 pub async fn show(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -192,7 +192,8 @@ pub async fn show(
     _: Query<NoParameters>,
 ) -> ApiResult<Reply> {
     let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
-    Ok(Reply::ok(view(&row, &account)?).version(row.version))
+    let warning = agent_references::graph(&*state.store, &row).await;
+    Ok(Reply::ok(view(&row, &account)?).version(row.version).warning(warning))
 }
 
 /// Handles `PATCH /public/v1/agents/{agentId}`.

@@ -122,7 +122,7 @@ pub(super) async fn any(work: Work<'_>, id: AgentId) -> StoreResult<AgentRow> {
     read(&row.ok_or(StoreError::NotFound)?)
 }
 
-/// Returns an agent as it was in a kept version.
+/// Returns an agent as it was in a kept version. An agent that was only tried out has its row alone.
 pub(super) async fn in_version(
     work: Work<'_>,
     (account, id): (AccountId, AgentId),
@@ -131,7 +131,10 @@ pub(super) async fn in_version(
     let row = sqlx::query(
         "SELECT g.id, g.account, v.document, v.version, g.created_at, v.saved_at AS updated_at \
          FROM agent_versions v JOIN agents g ON g.id = v.agent \
-         WHERE g.id = $1 AND g.account = $2 AND g.deleted_at IS NULL AND v.version = $3",
+         WHERE g.id = $1 AND g.account = $2 AND g.deleted_at IS NULL AND v.version = $3 \
+         UNION ALL SELECT g.id, g.account, g.document, g.version, g.created_at, g.updated_at FROM agents g \
+         WHERE g.id = $1 AND g.account = $2 AND g.version = $3 \
+         AND EXISTS (SELECT 1 FROM test_calls t WHERE t.agent = g.id)",
     )
     .bind(id.to_string())
     .bind(account.to_string())

@@ -276,6 +276,16 @@ impl DirectoryStore for MemoryStore {
     }
 
     async fn agent_version(&self, account: AccountId, id: AgentId, version: i64) -> StoreResult<AgentRow> {
+        let unsaved = {
+            let tables = self.open()?;
+            let is_tested = tables.tests.values().any(|agent| *agent == Some(id));
+            let row = tables.deleted_agents.get(&id).filter(|_| is_tested);
+            row.filter(|row| row.account == account && row.version == version)
+                .cloned()
+        };
+        if let Some(row) = unsaved {
+            return Ok(row);
+        }
         let row = self.agent(account, id).await?;
         let tables = self.open()?;
         let (kept, document) = tables.agent_versions.get(&(id, version)).ok_or(StoreError::NotFound)?;

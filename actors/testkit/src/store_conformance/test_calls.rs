@@ -149,7 +149,11 @@ pub async fn a_test_of_an_agent_that_is_not_saved_leaves_no_agent(fixture: Fixtu
     assert_eq!((row.agent, row.agent_name.as_str()), (agent, "Eve"));
     assert_eq!(store.agent(scene.account, agent).await, Err(StoreError::NotFound));
     let kept = store.kept_agent(scene.account, agent).await.unwrap();
-    assert_eq!((kept.document, kept.version), (asking(), 1));
+    assert_eq!((&kept.document, kept.version), (&asking(), 1));
+    // The record of the call shows what was tried.
+    assert_eq!(store.agent_version(scene.account, agent, 1).await, Ok(kept));
+    let other = store.agent_version(scene.account, agent, 2).await;
+    assert_eq!(other, Err(StoreError::NotFound));
     let listed = store.agents(scene.account, AgentFilter::default(), 9).await.unwrap();
     assert_eq!(listed.rows.iter().map(|row| row.id).collect::<Vec<_>>(), [scene.agent]);
     // Only the test itself uses such an agent.
@@ -172,6 +176,8 @@ pub async fn a_test_of_an_agent_that_is_not_saved_leaves_no_agent(fixture: Fixtu
     assert_eq!(store.ended_tests(scene.now(), 9).await, Ok(vec![]));
     let gone = store.conversation(scene.account, call).await;
     assert_eq!(gone, Err(StoreError::NotFound));
+    let version = store.agent_version(scene.account, agent, 1).await;
+    assert_eq!(version, Err(StoreError::NotFound));
     let left = store.kept_agent(scene.account, agent).await;
     assert!(left.is_err() || left.is_ok_and(|row| row.document.is_empty()));
 }

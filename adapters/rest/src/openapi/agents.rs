@@ -217,6 +217,7 @@ fn agents() -> Vec<Operation> {
             "getAgent",
             "Read an agent with all defaults",
         )
+        .warns_of("`workflow.nodes.ask.tools` names `t1`, and there is no such tool in this account")
         .versioned()
         .ok_named("Agent", samples::agent()),
         Operation::patch("/public/v1/agents/{agentId}", "updateAgent", "Change an agent")

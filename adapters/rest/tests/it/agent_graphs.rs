@@ -36,6 +36,8 @@ async fn an_agent_with_a_mistake_in_its_graph_is_saved_with_a_warning_and_places
         patched.data()["workflow"]["nodes"]["t"],
         agent("t1")["workflow"]["nodes"]["t"]
     );
+    let read = app.client.get(&path).await.expect(200);
+    assert_eq!(read.text("/warning"), warned);
     let copied = app
         .client
         .post(&format!("{path}/duplicate"), json!({}))
