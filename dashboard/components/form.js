@@ -1,7 +1,7 @@
 // The one form: drawn from a description of its fields.
 import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
 import { ApiError } from '../lib/api.js';
-import { t } from '../lib/i18n.js';
+import { number, t } from '../lib/i18n.js';
 import { useUnsaved } from '../lib/router.js';
 import { Changes } from './changes.js';
 import { Rows } from './rows.js';
@@ -35,6 +35,12 @@ import { errorText } from './states.js';
  */
 /** @typedef {{ key: string, label: string, help?: string, fields: Field[], open?: boolean }} Group Closed ones are opened for an error. */
 /** @typedef {Record<string, string>} Errors By field name. */
+
+/** A check that a text has at most so many characters. @param {number} most @returns {(value: any) => string | undefined} */
+export const atMost = (most) => (value) => {
+  const n = [...(value ?? '')].length;
+  return n > most ? t('form.tooLong', { n: number(n), most: number(most) }) : undefined;
+};
 
 let forms = 0;
 

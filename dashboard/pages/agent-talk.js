@@ -5,7 +5,7 @@ import { useCallFeed } from '../lib/call-feed.js';
 import { useCallRecord } from '../lib/call-record.js';
 import { t } from '../lib/i18n.js';
 import { Form } from '../components/form.js';
-import { Sound, problemText, useLine } from '../components/sound.js';
+import { Sound, endText, problemText, useLine } from '../components/sound.js';
 import { Present, State } from './call-now.js';
 import { Transcript } from './call-transcript.js';
 import { placeholdersOf } from './placeholders.js';
@@ -71,7 +71,7 @@ export function Talk({ tried, onNode, onClose }) {
     await sound.open('talk', {
       start: { event: 'start', format: 'pcm_16000', buffers: true }, farewell: { event: 'stop' }, withMicrophone: true,
       url: async () => (await beginCall('voice', given)).mediaUrl,
-      onEnd: (code, reason) => setEnded(code === 1000 ? t('talk.over') : t('sound.failed', { reason })),
+      onEnd: (code, reason) => setEnded(code === 1000 ? t('talk.over') : endText(code, reason)),
     });
   }
   const said = ended || (!isOn ? '' : typed ? t('talk.onText') : line ? t('talk.on') : t('callNow.opening'));

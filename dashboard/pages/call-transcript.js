@@ -1,6 +1,7 @@
 // The transcript with what else happened, in one list in order of time.
 import { html, useEffect, useMemo, useRef } from '../lib/ui.js';
 import { duration, t } from '../lib/i18n.js';
+import { person } from '../components/states.js';
 import { Bars } from './charts.js';
 
 const STEPS = ['lastWordMs', 'turnEndMs', 'askedMs', 'firstTokenMs', 'firstAudioMs', 'playoutMs'];
@@ -127,8 +128,9 @@ function brief(given) {
 /** @param {any} value */
 const said = (value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2));
 
-/** @param {string} type @param {any} detail */
-function eventText(type, detail) {
+/** @param {string} type @param {any} given */
+function eventText(type, given) {
+  const detail = { ...given, by: person(given.by) };
   const text = t(`call.events.${type}`, { ...detail, fallback: type.replaceAll('_', ' ') });
   if (type === 'who_answered') return t(`call.verdicts.${detail.verdict}`, { fallback: String(detail.verdict) });
   if (type === 'operator_left') return t(`callNow.left.${detail.reason}`, { ...detail, fallback: text });
