@@ -62,6 +62,7 @@ export function CallNow({ id, events, onTurn, onHeld }) {
   /** @param {string} kind @param {import('../lib/call-line.js').Wanted} wanted */
   function open(kind, wanted) {
     clearTimeout(again.current);
+    again.current = undefined;
     return sound.open(kind, wanted);
   }
   /** @param {boolean} apart @returns {Promise<void>} */
@@ -76,7 +77,7 @@ export function CallNow({ id, events, onTurn, onHeld }) {
     });
   }
   function takeOver() {
-    wasHeard.current = isHeard;
+    wasHeard.current = isHeard || !!again.current;
     return open('operate', {
       url: ticket('operate'), start: { event: 'start', format: 'pcm_16000' }, withMicrophone: true, farewell: { event: 'giveBack' },
       onEnd: (code, reason) => code !== 1000 && toast(t('callNow.lost', { reason: reason.replaceAll('`', '') }), { bad: true }),

@@ -194,7 +194,10 @@ export const live = {
     const id = await place();
     const page = await signedIn(browser, `/calls/${id}`);
     await button(page, "Note to the agent").click();
-    await page.getByRole("dialog").getByLabel("Note", { exact: false }).first().fill("Offer <i>Friday</i>.");
+    const note = page.getByRole("dialog").getByLabel("Note", { exact: false }).first();
+    await note.fill("x".repeat(1001));
+    await waitFor(page, "1,001 characters; at most 1,000 are allowed");
+    await note.fill("Offer <i>Friday</i>.");
     await page.getByRole("dialog").getByLabel("For the next answer only").check();
     const [request] = await Promise.all([page.waitForRequest(/\/instructions$/), inDialog(page, "Note to the agent").click()]);
     assert.deepEqual(request.postDataJSON(), { text: "Offer <i>Friday</i>.", for: "turn" });
