@@ -155,6 +155,19 @@ export const live = {
     await close(other);
   },
 
+  async "say that a call that rings cannot be taken over or steered"(browser) {
+    const { agentId } = await patient();
+    const call = { agentId, phoneNumber: `+1${last += 10}`, dynamicVariables: { persona: "no-answer", guest: "Robin" } };
+    const { conversationId: id } = await ask("POST", "/calls", call);
+    const page = await signedIn(browser, `/calls/${id}`);
+    await waitFor(page, "It can be taken over while the agent and the contact talk");
+    assert.equal(await button(page, "Take over").getAttribute("aria-disabled"), "true");
+    assert.ok(await button(page, "Say").isDisabled());
+    await checkAccess(page, "a call that rings");
+    await end(id);
+    await close(page);
+  },
+
   async "say why the microphone cannot be used"(browser) {
     const id = await place();
     const page = await signedIn(browser);
