@@ -58,8 +58,7 @@ export function LiveControls({ id, held, onChange }) {
   ];
   return html`<section class="card" aria-labelledby="live-controls"><h2 id="live-controls">${t('live.title')}</h2>
     ${held && html`<p class="help">${t('live.notNow')}</p>`}
-    <fieldset class="field" disabled=${!!held}>
-      <${Form} fields=${say} submit=${t('live.say')} onSubmit=${(/** @type {any} */ values) => send('say', values)} /></fieldset>
+    <${Form} fields=${say} submit=${t('live.say')} disabled=${!!held} onSubmit=${(/** @type {any} */ values) => send('say', values)} />
     <div class="actions">${DIALOGS.map((name) => html`<button key=${name} disabled=${held && !(held === 'menu' && name === 'digits')}
       onClick=${() => setOpen(name)}>${t(`live.${name}`)}</button>`)}</div>
     ${open && html`<${Dialog} title=${t(`live.${open}`)} onClose=${() => setOpen(null)}>
