@@ -1,7 +1,7 @@
 // The one form: drawn from a description of its fields.
 import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
 import { ApiError } from '../lib/api.js';
-import { t } from '../lib/i18n.js';
+import { number, t } from '../lib/i18n.js';
 import { useUnsaved } from '../lib/router.js';
 import { Changes } from './changes.js';
 import { Rows } from './rows.js';
@@ -35,6 +35,12 @@ import { errorText } from './states.js';
  */
 /** @typedef {{ key: string, label: string, help?: string, fields: Field[], open?: boolean }} Group Closed ones are opened for an error. */
 /** @typedef {Record<string, string>} Errors By field name. */
+
+/** A check that a text has at most so many characters. @param {number} most @returns {(value: any) => string | undefined} */
+export const atMost = (most) => (value) => {
+  const n = [...(value ?? '')].length;
+  return n > most ? t('form.tooLong', { n: number(n), most: number(most) }) : undefined;
+};
 
 let forms = 0;
 
@@ -153,10 +159,11 @@ export function fieldErrors(error, fields) {
  * @param {(changed: Record<string, any>) => void} [props.onEdit] Told what changed, each time it is shown.
  * @param {boolean} [props.showChanges] Lists what changed before it is saved.
  * @param {boolean} [props.danger] The button does something dangerous.
+ * @param {boolean} [props.disabled] It cannot be sent now.
  * @param {any} [props.children]
  */
 export function Form({ groups, fields = groups?.flatMap((group) => group.fields) ?? [], values: saved = {}, edits = {}, submit, onSubmit, onCancel,
-  onEdit, showChanges, danger, children }) {
+  onEdit, showChanges, danger, disabled, children }) {
   const [touched, setTouched] = useState(/** @type {Record<string, any>} */ (edits));
   const [errors, setErrors] = useState(/** @type {Errors} */ ({}));
   const [refusals, setRefusals] = useState(0);
@@ -179,7 +186,7 @@ export function Form({ groups, fields = groups?.flatMap((group) => group.fields)
   /** @param {Event} event */
   async function send(event) {
     event.preventDefault();
-    if (busy) return;
+    if (busy || disabled) return;
     const wrong = fields.map((field) => [field.name, isShown(field) && field.check?.(values[field.name])]).filter(([, problem]) => problem);
     if (wrong.length) return refuse(Object.fromEntries(wrong));
     setBusy(true);
@@ -202,7 +209,7 @@ export function Form({ groups, fields = groups?.flatMap((group) => group.fields)
   const end = html`
     ${errors[''] && html`<p class="alert bad" role="alert" tabindex="-1">${errors['']}</p>`}
     <div class="actions">
-      <button class=${danger ? 'danger' : 'primary'} aria-disabled=${busy}>${busy ? t('form.sending') : submit}</button>
+      <button class=${danger ? 'danger' : 'primary'} aria-disabled=${busy || !!disabled}>${busy ? t('form.sending') : submit}</button>
       ${onCancel && html`<button type="button" onClick=${onCancel}>${t('common.cancel')}</button>`}
       ${groups && changes.length > 0 && html`<button type="button" onClick=${() => { setTouched({}); setErrors({}); }}>${t('form.discard')}</button>`}
     </div>`;

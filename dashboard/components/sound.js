@@ -5,12 +5,15 @@ import { LineError, openLine } from '../lib/call-line.js';
 import { number, t } from '../lib/i18n.js';
 import { errorText } from './states.js';
 
-const QUIET = -50, SHOWN_EVERY_MS = 150;
+const QUIET = -50, SHOWN_EVERY_MS = 150, REFUSED = 1008;
+
+/** Why a line was closed: the service says why it refused it. @param {number} code @param {string} reason */
+export const endText = (code, reason) => (code === REFUSED && reason ? reason.replaceAll('`', '') : t('sound.failed', { reason }));
 
 /** @param {any} error */
 export function problemText(error) {
   if (error instanceof ApiError) return error.fields.map(({ path, message }) => `${path}: ${message}`).join('\n') || errorText(error);
-  if (error instanceof LineError) return t('sound.failed', { reason: error.message });
+  if (error instanceof LineError) return endText(error.code, error.message);
   if (error instanceof SyntaxError) return t('agent.notJson');
   return t(`sound.microphone.${error?.name}`, { fallback: t('sound.failed', { reason: String(error?.message ?? '') }) });
 }

@@ -11,6 +11,9 @@ export function errorText(error) {
   return t(`error.${error.code}`, { fallback: error.message || t('error.unknown') }).replace('{message}', error.message);
 }
 
+/** The name of a key or session, as the record has it. @param {string | null | undefined} name */
+export const person = (name) => (name === 'account key' ? t('callNow.accountKey') : name);
+
 /** @param {{ error: any, onRetry?: () => void }} props */
 export const Failure = ({ error, onRetry }) => html`<div class="alert bad" role="alert">
   <span>${errorText(error)}</span>${onRetry && html`<button onClick=${onRetry}>${t('common.retry')}</button>`}

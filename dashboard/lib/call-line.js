@@ -10,8 +10,14 @@ const OPUS_RATE = 48_000, TIMES = 3;
 /** The format to hear a call in. Browsers decode Opus at secure addresses only. */
 export const heardFormat = () => ('AudioDecoder' in globalThis ? 'opus' : 'pcm_16000');
 
-/** A line that could not be opened, or was closed before it was ready. */
-export class LineError extends Error {}
+/** A line that could not be opened, or was closed with this code before it was ready. */
+export class LineError extends Error {
+  /** @param {number} code @param {string} reason */
+  constructor(code, reason) {
+    super(reason);
+    this.code = code;
+  }
+}
 
 /**
  * @typedef {object} Wanted
@@ -120,7 +126,7 @@ function connect(socket, start, player) {
   socket.binaryType = 'arraybuffer';
   return new Promise((resolve, reject) => {
     socket.onopen = () => socket.send(JSON.stringify(start));
-    socket.onclose = ({ reason }) => reject(new LineError(reason));
+    socket.onclose = ({ code, reason }) => reject(new LineError(code, reason));
     socket.onmessage = ({ data }) => {
       if (typeof data !== 'string') return player.take(data);
       const message = JSON.parse(data);

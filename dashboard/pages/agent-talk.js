@@ -7,7 +7,7 @@ import { findingsOf, readGraph } from '../lib/graph.js';
 import { itemName } from '../lib/graph-text.js';
 import { t } from '../lib/i18n.js';
 import { Form } from '../components/form.js';
-import { Sound, problemText, useLine } from '../components/sound.js';
+import { Sound, endText, problemText, useLine } from '../components/sound.js';
 import { Present, State } from './call-now.js';
 import { Transcript } from './call-transcript.js';
 import { placeholdersOf } from './placeholders.js';
@@ -77,7 +77,7 @@ export function Talk({ tried, onNode, onItem, onClose }) {
     await sound.open('talk', {
       start: { event: 'start', format: 'pcm_16000', buffers: true }, farewell: { event: 'stop' }, withMicrophone: true,
       url: async () => (await beginCall('voice', given)).mediaUrl,
-      onEnd: (code, reason) => setEnded(code === 1000 ? t('talk.over') : t('sound.failed', { reason })),
+      onEnd: (code, reason) => setEnded(code === 1000 ? t('talk.over') : endText(code, reason)),
     });
   }
   const said = ended || (!isOn ? '' : typed ? t('talk.onText') : line ? t('talk.on') : t('callNow.opening'));

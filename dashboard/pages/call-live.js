@@ -5,6 +5,7 @@ import { t } from '../lib/i18n.js';
 import { confirm, Dialog, toast, toastError } from '../components/dialog.js';
 import { Form } from '../components/form.js';
 import { Icon } from '../components/icons.js';
+import { checkLength } from './call-now.js';
 
 const TRANSFERS = ['blind', 'conference', 'sip_refer'], DIALOGS = /** @type {const} */ (['transfer', 'digits', 'instructions']);
 
@@ -16,11 +17,11 @@ const dialogs = () => ({
     { name: 'phoneNumber', label: t('live.to'), help: t('live.toHelp'), required: true, autofocus: true },
     { name: 'transferType', label: t('live.kind'), type: 'select', default: 'blind',
       options: TRANSFERS.map((value) => ({ value, label: t(`live.kinds.${value}`) })) },
-    { name: 'message', label: t('live.message'), help: t('live.messageHelp') },
+    { name: 'message', label: t('live.message'), help: t('live.messageHelp'), check: checkLength },
   ],
   digits: [{ name: 'digits', label: t('live.keys'), help: t('live.keysHelp'), required: true, autofocus: true }],
   instructions: [
-    { name: 'text', label: t('live.note'), type: 'textarea', help: t('live.noteHelp'), required: true, autofocus: true },
+    { name: 'text', label: t('live.note'), type: 'textarea', help: t('live.noteHelp'), required: true, autofocus: true, check: checkLength },
     { name: 'once', label: t('live.once'), type: 'checkbox' },
   ],
 });
@@ -38,8 +39,8 @@ export function EndButton({ call, onChange }) {
   return html`<button class="danger" aria-disabled=${busy} onClick=${end}><${Icon} name="stop" />${t(`live.${kind}`)}</button>`;
 }
 
-/** @param {{ id: string, onChange: () => void }} props */
-export function LiveControls({ id, onChange }) {
+/** @param {{ id: string, held: string, onChange: () => void }} props `held`: see `CallNow`. */
+export function LiveControls({ id, held, onChange }) {
   const [open, setOpen] = useState(/** @type {'transfer' | 'digits' | 'instructions' | null} */ (null));
   /** @param {string} name @param {any} body */
   const send = async (name, { once, ...body }) => {
@@ -52,12 +53,14 @@ export function LiveControls({ id, onChange }) {
   };
   /** @type {Field[]} */
   const say = [
-    { name: 'text', label: t('live.text'), help: t('live.textHelp'), required: true },
+    { name: 'text', label: t('live.text'), help: t('live.textHelp'), required: true, check: checkLength },
     { name: 'interrupt', label: t('live.interrupt'), type: 'checkbox' },
   ];
   return html`<section class="card" aria-labelledby="live-controls"><h2 id="live-controls">${t('live.title')}</h2>
-    <${Form} fields=${say} submit=${t('live.say')} onSubmit=${(/** @type {any} */ values) => send('say', values)} />
-    <div class="actions">${DIALOGS.map((name) => html`<button key=${name} onClick=${() => setOpen(name)}>${t(`live.${name}`)}</button>`)}</div>
+    ${held && html`<p class="help">${t('live.notNow')}</p>`}
+    <${Form} fields=${say} submit=${t('live.say')} disabled=${!!held} onSubmit=${(/** @type {any} */ values) => send('say', values)} />
+    <div class="actions">${DIALOGS.map((name) => html`<button key=${name} disabled=${held && !(held === 'menu' && name === 'digits')}
+      onClick=${() => setOpen(name)}>${t(`live.${name}`)}</button>`)}</div>
     ${open && html`<${Dialog} title=${t(`live.${open}`)} onClose=${() => setOpen(null)}>
       <${Form} fields=${dialogs()[open]} submit=${t(`live.${open}`)} onCancel=${() => setOpen(null)}
         onSubmit=${(/** @type {any} */ values) => send(open, values)} /><//>`}

@@ -1,14 +1,19 @@
 // What a call does at this moment, and ways into it: listen, take over, give back.
-import { html, useState } from '../lib/ui.js';
+import { html, useEffect, useRef, useState } from '../lib/ui.js';
 import { post } from '../lib/api.js';
 import { useCallFeed } from '../lib/call-feed.js';
 import { heardFormat } from '../lib/call-line.js';
+import { useResource } from '../lib/data.js';
 import { t } from '../lib/i18n.js';
 import { useUnsaved } from '../lib/router.js';
-import { Sound, useLine } from '../components/sound.js';
-import { Badge, errorText } from '../components/states.js';
+import { toast } from '../components/dialog.js';
+import { atMost, Fields } from '../components/form.js';
+import { endText, Sound, useLine } from '../components/sound.js';
+import { Badge, errorText, person } from '../components/states.js';
 
-const LOST = [1006, 1012], NOTE_LENGTH = 1000;
+const LOST = [1006, 1012], NOT_TALKING = ['ringing', 'menu', 'transferring', 'closing'];
+/** A check of notes, and of words for the agent to say. */
+export const checkLength = atMost(1000);
 
 /** Who has the call, as the record says. @param {any[]} events @returns {string | null} */
 function operatorOf(events) {
@@ -28,48 +33,78 @@ export function Present({ feed: { state, words } }) {
 export const State = ({ state }) => state && html`<${Badge} status=${t(`callNow.states.${state}`, { fallback: state })}
   tone=${state === 'operator' ? 'warn' : 'info'} />`;
 
-/** @param {{ id: string, events: any[], onTurn: () => void }} props */
-export function CallNow({ id, events, onTurn }) {
+/** Why calls cannot be followed. @param {{ error: any, onRetry: () => void }} props */
+export function Refusal({ error, onRetry }) {
+  const safeguards = useResource('/safeguards');
+  if (!safeguards.data && !safeguards.error) return null;
+  return html`<div class="alert warn"><span>${safeguards.data?.liveListening === false
+    ? html`<a href="/safeguards">${t('callNow.off')}</a>` : errorText(error)}</span><button onClick=${onRetry}>${t('common.retry')}</button></div>`;
+}
+
+/**
+ * @param {{ id: string, events: any[], onTurn: () => void, onHeld: (held: string) => void }} props `onHeld`: told why the agent and the
+ *   contact do not talk: a state, or empty if they do.
+ */
+export function CallNow({ id, events, onTurn, onHeld }) {
   const feed = useCallFeed(id, onTurn), sound = useLine();
   const [isApart, setApart] = useState(false);
   const [note, setNote] = useState('');
+  const again = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined)), wasHeard = useRef(false);
   const { kind, line, problem } = sound, isMine = kind === 'operate' && !!line, isHeard = kind === 'listen';
   const by = feed.by === undefined ? operatorOf(events) : feed.by;
+  const held = feed.refusal ? '' : by ? 'operator' : NOT_TALKING.find((state) => state === feed.state) ?? '';
   useUnsaved(isMine, t('callNow.leave'));
+  useEffect(() => () => clearTimeout(again.current), []);
+  // What was refused before may be possible now.
+  useEffect(() => { onHeld(held); if (!kind) sound.stop(); }, [held]);
 
   const ticket = (/** @type {string} */ purpose) => async () => (await post(`/conversations/${id}/live-tickets`, { for: purpose })).data.url;
-  /** @param {boolean} apart */
+  /** @param {string} kind @param {import('../lib/call-line.js').Wanted} wanted */
+  function open(kind, wanted) {
+    clearTimeout(again.current);
+    again.current = undefined;
+    return sound.open(kind, wanted);
+  }
+  /** @param {boolean} apart @returns {Promise<void>} */
   function listen(apart) {
-    return sound.open('listen', {
+    return open('listen', {
       url: ticket('listen'), start: { event: 'start', format: heardFormat(), channels: apart ? 'apart' : 'mixed' }, isApart: apart,
       // The node of the call may have changed.
-      onEnd: (code, reason) => (LOST.includes(code) ? setTimeout(() => listen(apart), 1000) : code !== 1000 && sound.stop(t('sound.failed', { reason }))),
+      onEnd(code, reason) {
+        if (LOST.includes(code)) again.current = setTimeout(() => listen(apart), 1000);
+        else if (code !== 1000) sound.stop(endText(code, reason));
+      },
     });
   }
-  const takeOver = () => sound.open('operate', {
-    url: ticket('operate'), start: { event: 'start', format: 'pcm_16000' }, withMicrophone: true, farewell: { event: 'giveBack' },
-    onEnd: (code, reason) => (code === 1000 ? undefined : sound.stop(t('callNow.lost', { reason }))),
-  });
+  function takeOver() {
+    wasHeard.current = isHeard || !!again.current;
+    return open('operate', {
+      url: ticket('operate'), start: { event: 'start', format: 'pcm_16000' }, withMicrophone: true, farewell: { event: 'giveBack' },
+      onEnd: (code, reason) => code !== 1000 && toast(t('callNow.lost', { reason: reason.replaceAll('`', '') }), { bad: true }),
+    });
+  }
   function giveBack() {
+    if (checkLength(note)) return;
     line?.leave({ event: 'giveBack', note });
     setNote('');
-    sound.stop();
+    if (wasHeard.current) listen(isApart);
+    else sound.stop();
   }
-  if (feed.refusal?.status === 403) return html`<p class="alert warn">${errorText(feed.refusal)}</p>`;
+  if (feed.refusal?.status === 403) return html`<${Refusal} error=${feed.refusal} onRetry=${feed.retry} />`;
   const said = kind && !line ? 'opening' : isMine ? 'mine' : by ? 'theirs' : isHeard ? 'heard' : '';
+  const why = !isMine && held && held !== 'operator' && t('callNow.notNow');
   return html`<section class=${`card${isMine ? ' on-air' : ''}`} aria-labelledby="call-now">
     <div class="head"><h2 id="call-now">${t('callNow.title')}</h2><${State} state=${feed.state} /></div>
     <${Present} feed=${feed} />
-    <p role="status" class=${said ? 'who' : 'hidden'}>${said && t(`callNow.${said}`, { by })}</p>
+    <p role="status" class=${said ? 'who' : 'hidden'}>${said && t(`callNow.${said}`, { by: person(by) ?? '' })}</p>
     ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
     ${line && html`<${Sound} key=${kind} line=${line} />`}
-    ${isMine && html`<div class="field"><label for="give-back-note">${t('callNow.note')} <span class="hint">${t('form.optional')}</span></label>
-      <textarea id="give-back-note" rows="2" maxlength=${NOTE_LENGTH} value=${note} aria-describedby="give-back-help"
-        onInput=${(/** @type {any} */ event) => setNote(event.target.value)}></textarea>
-      <p class="help" id="give-back-help">${t('callNow.noteHelp')}</p></div>`}
+    ${isMine && html`<${Fields} values=${{ note }} onChange=${(/** @type {string} */ _, /** @type {string} */ value) => setNote(value)} fields=${[
+      { name: 'note', label: t('callNow.note'), type: 'textarea', rows: 2, help: t('callNow.noteHelp'), check: checkLength }]} />`}
+    ${why && html`<p class="help" id="not-now">${why}</p>`}
     <div class="actions">
-      <button key="take" class=${isMine ? 'danger' : 'primary'} aria-disabled=${kind === 'operate' && !line}
-        onClick=${() => (isMine ? giveBack() : kind !== 'operate' && takeOver())}>${t(`callNow.${isMine ? 'giveBack' : 'takeOver'}`)}</button>
+      <button key="take" class="primary" aria-disabled=${!isMine && (kind === 'operate' || !!held)} aria-describedby=${why ? 'not-now' : null}
+        onClick=${() => (isMine ? giveBack() : kind !== 'operate' && !held && takeOver())}>${t(`callNow.${isMine ? 'giveBack' : 'takeOver'}`)}</button>
       ${kind !== 'operate' && html`<button key="listen" aria-pressed=${isHeard} onClick=${() => (isHeard ? sound.stop() : listen(isApart))}>
           ${t(`callNow.${isHeard ? 'stopListening' : 'listen'}`)}</button>
         <label class="check"><input type="checkbox" checked=${isApart} onChange=${() => { setApart(!isApart); if (isHeard) listen(!isApart); }} />

@@ -2,6 +2,7 @@
 import { html, useEffect, useMemo, useRef } from '../lib/ui.js';
 import { nodeName } from '../lib/graph-text.js';
 import { duration, t } from '../lib/i18n.js';
+import { person } from '../components/states.js';
 import { Bars } from './charts.js';
 
 const STEPS = ['lastWordMs', 'turnEndMs', 'askedMs', 'firstTokenMs', 'firstAudioMs', 'playoutMs'];
@@ -132,11 +133,12 @@ function brief(given) {
 /** @param {any} value */
 const said = (value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2));
 
-/** @param {string} type @param {any} detail @param {import('../lib/graph.js').Graph} graph */
-function eventText(type, detail, graph) {
+/** @param {string} type @param {any} given @param {import('../lib/graph.js').Graph} graph */
+function eventText(type, given, graph) {
   if (type === 'workflow_hop') {
-    return t('call.events.workflow_hop', { way: [detail.from, detail.to].filter(Boolean).map((id) => nodeName(graph, id)).join(' → ') });
+    return t('call.events.workflow_hop', { way: [given.from, given.to].filter(Boolean).map((id) => nodeName(graph, id)).join(' → ') });
   }
+  const detail = { ...given, by: person(given.by) };
   const text = t(`call.events.${type}`, { ...detail, fallback: type.replaceAll('_', ' ') });
   if (type === 'who_answered') return t(`call.verdicts.${detail.verdict}`, { fallback: String(detail.verdict) });
   if (type === 'operator_left') return t(`callNow.left.${detail.reason}`, { ...detail, fallback: text });

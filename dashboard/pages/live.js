@@ -5,20 +5,20 @@ import { onAccountEvent } from '../lib/events.js';
 import { t } from '../lib/i18n.js';
 import { useQuery } from '../lib/router.js';
 import { AGENTS, CAMPAIGNS } from '../components/picker.js';
-import { Badge, Since } from '../components/states.js';
+import { Badge, person, Since } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { Choice, Found } from './call-filters.js';
-import { State } from './call-now.js';
+import { Refusal, State } from './call-now.js';
 
 const READ_EVERY_MS = 2_000, WORDS_LENGTH = 60;
 
 export default function LiveCalls() {
   const { agentId, campaignId, test } = useQuery(), isFiltered = !!(agentId || campaignId || test === 'true');
   // The words of a call are only for those who may follow it.
-  const [mayFollow, setMayFollow] = useState(true);
-  const list = useList('/calls/live', { agentId, campaignId, test: test === 'all' ? undefined : test || 'false', present: mayFollow || undefined },
+  const [refusal, setRefusal] = useState(/** @type {any} */ (null));
+  const list = useList('/calls/live', { agentId, campaignId, test: test === 'all' ? undefined : test || 'false', present: !refusal || undefined },
     (call) => call.conversationId);
-  useEffect(() => { if (list.error?.status === 403) setMayFollow(false); }, [list.error]);
+  useEffect(() => { if (list.error?.status === 403) setRefusal(list.error); }, [list.error]);
   useEvents(['call.'], () => list.refresh(), 1000);
   // No event tells of words, or of a test call.
   useEffect(() => { const timer = setInterval(() => document.hidden || list.refresh(), READ_EVERY_MS); return () => clearInterval(timer); }, [list.key]);
@@ -32,9 +32,10 @@ export default function LiveCalls() {
       render: (/** @type {any} */ c) => c.contactName || c.phoneNumber || t(c.test ? 'liveCalls.test' : 'calls.noNumber') },
     { key: 'status', label: t('calls.filters.status'), render: status },
     { key: 'words', label: t('liveCalls.words'), wide: true, render: (/** @type {any} */ c) => words(c.present?.words) },
-    { key: 'mood', label: t('liveCalls.mood'), render: (/** @type {any} */ c) => (c.present ? html`<${Badge} status=${c.present.mood} />` : '–') },
+    { key: 'mood', label: t('liveCalls.mood'),
+      render: (/** @type {any} */ c) => (c.present && c.answeredAt ? html`<${Badge} status=${c.present.mood} />` : '–') },
     { key: 'length', label: t('calls.length'), align: /** @type {const} */ ('end'),
-      render: (/** @type {any} */ c) => html`<${Since} at=${c.answeredAt ?? c.startedAt} />` },
+      render: (/** @type {any} */ c) => (c.answeredAt ? html`<${Since} at=${c.answeredAt} />` : '–') },
     { key: 'agent', label: t('calls.filters.agentId'), render: (/** @type {any} */ c) => c.agentName },
     { key: 'campaign', label: t('calls.filters.campaignId'), render: (/** @type {any} */ c) => c.campaignName ?? '–' },
     { key: 'number', label: t('campaign.phone'), optional: true,
@@ -45,7 +46,8 @@ export default function LiveCalls() {
   return html`
     <div class="head"><h1>${t('liveCalls.title')}</h1>
       <span class="muted" role="status">${isKnown && t(`liveCalls.${list.hasMore ? 'more' : 'count'}`, { n: list.rows.length })}</span></div>
-    <div class="stack"><${Table} label=${t('liveCalls.title')} list=${list} columns=${columns}
+    <div class="stack">${refusal && html`<${Refusal} error=${refusal} onRetry=${() => setRefusal(null)} />`}
+      <${Table} label=${t('liveCalls.title')} list=${list} columns=${columns}
       filters=${html`<${Found} name="agentId" value=${agentId} from=${AGENTS} any=${t('appointments.anyAgent')} bare=${true} />
         <${Found} name="campaignId" value=${campaignId} from=${CAMPAIGNS} any=${t('appointments.anyCampaign')} bare=${true} />
         <${Choice} name="test" value=${test} any=${t('liveCalls.noTests')} label=${t('liveCalls.tests')} bare=${true}
@@ -63,7 +65,7 @@ function words(said) {
 
 /** @param {any} call */
 function status({ operator, answeredAt, present }) {
-  if (operator) return html`<span class="badge warn">${t('callNow.theirs', { by: operator.by })}</span>`;
+  if (operator) return html`<span class="badge warn">${t('callNow.theirs', { by: person(operator.by) ?? '' })}</span>`;
   if (answeredAt && present) return html`<${State} state=${present.state} />`;
   return html`<${Badge} status=${answeredAt ? 'in_progress' : 'ringing'} tone=${answeredAt ? 'live' : 'info'} />`;
 }

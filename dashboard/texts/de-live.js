@@ -14,8 +14,11 @@ export default {
     },
     listen: 'Mithören', stopListening: 'Mithören beenden', apart: 'Kontakt links, Agent rechts', takeOver: 'Übernehmen', giveBack: 'Zurückgeben',
     opening: 'Verbinden …', mine: 'Sie haben den Anruf. Sprechen Sie; der Agent schweigt.', theirs: '{by} hat den Anruf', heard: 'Sie hören mit.',
-    left: { given_back: '{by} gab den Anruf zurück', lost: 'Die Verbindung von {by} brach ab', call_ended: '{by} hatte den Anruf bis zum Ende' },
+    left: { given_back: '{by} gab den Anruf zurück', lost: 'Verbindung abgebrochen: {by}', not_allowed: '{by} darf den Anruf nicht mehr haben',
+      call_ended: '{by} hatte den Anruf bis zum Ende' },
     note: 'Notiz an den Agenten beim Zurückgeben', noteHelp: 'Nur der Agent liest sie. Was inzwischen gesagt wurde, weiß er.',
+    notNow: 'Übernehmen kann man ihn, solange Agent und Kontakt miteinander sprechen.', accountKey: 'Jemand (Schlüssel des Kontos)',
+    off: 'Mithören und Übernehmen ist unter Schutzregeln ausgeschaltet.',
     lost: 'Sie haben den Anruf nicht mehr. {reason}', leave: 'Sie haben den Anruf. Die Seite verlassen und ihn dem Agenten zurückgeben?',
   },
   sound: {

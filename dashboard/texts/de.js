@@ -37,6 +37,7 @@ const texts = {
     row: 'Eintrag {n}', add: 'Hinzufügen', remove: 'Entfernen', removeRow: 'Eintrag {n} entfernen', nameless: 'Jeder Eintrag braucht einen Namen.',
     nameTwice: '{name} kommt zweimal vor.',
     leave: 'Die Seite verlassen, ohne die Änderungen zu speichern?', unchanged: 'Noch nichts.', discard: 'Verwerfen', before: 'vorher:', after: 'nachher:',
+    tooLong: '{n} Zeichen; höchstens {most} sind erlaubt.',
   },
   error: {
     unknown: 'Auf dieser Seite ist etwas schiefgegangen. Laden Sie sie neu.', network: 'Der Dienst ist gerade nicht erreichbar.',
@@ -228,6 +229,7 @@ const texts = {
     transfer: 'Weiterleiten', digits: 'Tasten drücken', instructions: 'Notiz an den Agenten', to: 'An Nummer', toHelp: 'Mit + und Landesvorwahl.',
     kind: 'Art', message: 'Worte davor',
     messageHelp: 'Leer: ein üblicher Satz.', keys: 'Tasten', keysHelp: '0–9, *, #, A–D; w wartet eine halbe Sekunde.', note: 'Notiz',
+    notNow: 'Das geht, solange Agent und Kontakt miteinander sprechen.',
     noteHelp: 'Niemand hört sie. Der Agent beachtet sie bis zum Ende des Anrufs.', once: 'Nur für die nächste Antwort',
     kinds: { blind: 'Ohne Ankündigung', conference: 'Konferenz: mit Ankündigung', sip_refer: 'SIP REFER' },
     end: 'Auflegen', endTitle: 'Diesen Anruf jetzt beenden?', cancel: 'Anruf absagen', cancelTitle: 'Diesen Anruf absagen?',

@@ -13,8 +13,11 @@ export default {
     },
     listen: 'Listen', stopListening: 'Stop listening', apart: 'Contact left, agent right', takeOver: 'Take over', giveBack: 'Give back',
     opening: 'Connecting …', mine: 'You have the call. Speak; the agent is silent.', theirs: '{by} has the call', heard: 'You are listening.',
-    left: { given_back: '{by} gave the call back', lost: 'The connection of {by} broke', call_ended: '{by} had the call until its end' },
+    left: { given_back: '{by} gave the call back', lost: 'The connection of {by} broke', not_allowed: '{by} may no longer have the call',
+      call_ended: '{by} had the call until its end' },
     note: 'Note to the agent when you give back', noteHelp: 'Only the agent reads it. It knows what was said meanwhile.',
+    notNow: 'It can be taken over while the agent and the contact talk.', accountKey: 'Somebody (account key)',
+    off: 'Listening and taking over is switched off under Safeguards.',
     lost: 'You no longer have the call. {reason}', leave: 'You have the call. Leave the page and give it back to the agent?',
   },
   sound: {

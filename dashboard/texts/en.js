@@ -33,6 +33,7 @@ export default {
     optional: 'optional', default: 'default: {value}', nothing: 'not set', yes: 'yes', no: 'no', changes: 'What changes', sending: 'Sending …',
     row: 'Entry {n}', add: 'Add', remove: 'Remove', removeRow: 'Remove entry {n}', nameless: 'Each entry needs a name.', nameTwice: '{name} occurs twice.',
     leave: 'Leave without saving your changes?', unchanged: 'Nothing yet.', discard: 'Discard', before: 'before:', after: 'after:',
+    tooLong: '{n} characters; at most {most} are allowed.',
   },
   error: {
     unknown: 'Something went wrong in this page. Load it again.', network: 'The service cannot be reached at the moment.',
@@ -209,6 +210,7 @@ export default {
     transfer: 'Transfer', digits: 'Press keys', instructions: 'Note to the agent', to: 'To number', toHelp: 'With + and country code.', kind: 'Kind',
     message: 'Words before it',
     messageHelp: 'Empty: a standard sentence.', keys: 'Keys', keysHelp: '0–9, *, #, A–D; w waits half a second.', note: 'Note',
+    notNow: 'This works while the agent and the contact talk.',
     noteHelp: 'Nobody hears it. The agent keeps it in mind until the end of the call.', once: 'For the next answer only',
     kinds: { blind: 'Blind', conference: 'Conference: announced first', sip_refer: 'SIP REFER' },
     end: 'End call', endTitle: 'End this call now?', cancel: 'Cancel call', cancelTitle: 'Cancel this call?',

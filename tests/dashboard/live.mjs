@@ -106,10 +106,28 @@ export const live = {
     await close(page);
   },
 
+  async "keep a call that was taken over while the sound of listening is connected again"(browser) {
+    const id = await place(), page = await signedIn(browser, `/calls/${id}`);
+    let line;
+    await page.routeWebSocket(/\/listen\?/, (socket) => { (line = socket).connectToServer(); });
+    await button(page, "Listen").click();
+    await waitFor(page, "You are listening");
+    await line.close({ code: 1012 });
+    await button(page, "Take over").click();
+    await waitFor(page, "You have the call");
+    await page.waitForTimeout(1500);
+    await button(page, "Give back").waitFor();
+    await end(id);
+    await waitFor(page, "The call is over");
+    await close(page);
+  },
+
   async "take a call over and give it back, by keyboard alone"(browser) {
     const id = await place();
     const page = await signedIn(browser, `/calls/${id}`), other = await signedIn(browser, `/calls/${id}`);
     await page.bringToFront();
+    await byKeys(page, "Listen", { key: "Enter" });
+    await waitFor(page, "You are listening");
     await byKeys(page, "Take over", { key: "Enter" });
     await waitFor(page, "You have the call");
     await recorded(id, "operator_joined");
@@ -118,14 +136,16 @@ export const live = {
     await checkAccess(page, "a call that was taken over");
     await other.bringToFront();
     await waitFor(other, `${detail.by} has the call`);
-    await button(other, "Take over").click();
-    await other.getByRole("alert").filter({ hasText: detail.by }).waitFor();
+    await until(async () => (await button(other, "Take over").getAttribute("aria-disabled")) === "true", "nobody else can have it");
+    await until(() => button(other, "Say").isDisabled(), "the agent cannot be steered");
+    await checkAccess(other, "a call that somebody else has");
     await page.bringToFront();
     await byKeys(page, "Note to the agent when you give back", { text: "Offer Friday." });
     await byKeys(page, "Give back", { key: "Enter" });
     await recorded(id, "operator_left");
     assert.equal((await eventsOf(id, "operator_left"))[0].detail.reason, "given_back");
-    await button(page, "Take over").waitFor();
+    await waitFor(page, "You are listening");
+    await until(async () => (await button(page, "Take over").getAttribute("aria-disabled")) === "false", "it can be taken over again");
     await until(() => page.evaluate(() => document.activeElement?.textContent === "Take over"), "the focus stays on the button");
     await page.keyboard.press("Enter");
     await waitFor(page, "You have the call");
@@ -133,6 +153,19 @@ export const live = {
     await recorded(id, "operator_left", 2);
     await end(id);
     await close(other);
+  },
+
+  async "say that a call that rings cannot be taken over or steered"(browser) {
+    const { agentId } = await patient();
+    const call = { agentId, phoneNumber: `+1${last += 10}`, dynamicVariables: { persona: "no-answer", guest: "Robin" } };
+    const { conversationId: id } = await ask("POST", "/calls", call);
+    const page = await signedIn(browser, `/calls/${id}`);
+    await waitFor(page, "It can be taken over while the agent and the contact talk");
+    assert.equal(await button(page, "Take over").getAttribute("aria-disabled"), "true");
+    assert.ok(await button(page, "Say").isDisabled());
+    await checkAccess(page, "a call that rings");
+    await end(id);
+    await close(page);
   },
 
   async "say why the microphone cannot be used"(browser) {
@@ -158,9 +191,14 @@ export const live = {
     }
     await ask("PATCH", "/safeguards", { liveListening: false });
     await page.goto(`${service}/calls/${id}`);
-    await waitFor(page, "`liveListening` is false");
+    const list = await signedIn(browser, "/live");
+    for (const each of [page, list]) await each.getByRole("link", { name: "Listening and taking over is switched off under Safeguards" }).waitFor();
     assert.equal(await button(page, "Listen").count(), 0);
     await ask("PATCH", "/safeguards", { liveListening: true });
+    for (const each of [page, list]) await button(each, "Try again").click();
+    await button(page, "Listen").waitFor();
+    await button(list, "Try again").waitFor({ state: "detached" });
+    await close(list);
     await end(id);
     await close(page);
   },
@@ -169,7 +207,10 @@ export const live = {
     const id = await place();
     const page = await signedIn(browser, `/calls/${id}`);
     await button(page, "Note to the agent").click();
-    await page.getByRole("dialog").getByLabel("Note", { exact: false }).first().fill("Offer <i>Friday</i>.");
+    const note = page.getByRole("dialog").getByLabel("Note", { exact: false }).first();
+    await note.fill("x".repeat(1001));
+    await waitFor(page, "1,001 characters; at most 1,000 are allowed");
+    await note.fill("Offer <i>Friday</i>.");
     await page.getByRole("dialog").getByLabel("For the next answer only").check();
     const [request] = await Promise.all([page.waitForRequest(/\/instructions$/), inDialog(page, "Note to the agent").click()]);
     assert.deepEqual(request.postDataJSON(), { text: "Offer <i>Friday</i>.", for: "turn" });

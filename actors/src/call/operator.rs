@@ -64,6 +64,11 @@ impl OperatorLine {
         self.leave(OperatorLeft::GivenBack { note });
     }
 
+    /// Takes the call from an operator who may no longer have it. The agent continues as after a lost one.
+    pub fn revoke(mut self) {
+        self.leave(OperatorLeft::NotAllowed);
+    }
+
     fn leave(&mut self, left: OperatorLeft) {
         if let Some(call) = self.left.take() {
             // The call may be over.

@@ -1,5 +1,5 @@
 //! Rejects requests while the node is overloaded: before the key is looked up, and in order of priority.
-//! Requests that end calls or prevent them are never rejected.
+//! Requests that end calls, prevent them or control live ones are never rejected.
 //!
 //! A rejection costs almost nothing, but a client that retries at once causes many of them. So rejections are
 //! delayed, which costs nothing at all. Otherwise the service would be busy with rejections, and reject even
@@ -34,6 +34,20 @@ const CONTROLS: [&str; 9] = [
     "/rotate-secret",
     "/session",
 ];
+
+/// Paths of tickets and commands to live calls, and of WebSockets to them.
+const LIVE_CALLS: [&str; 7] = [
+    "/live-tickets",
+    "/say",
+    "/transfer",
+    "/digits",
+    "/instructions",
+    "/listen",
+    "/operate",
+];
+
+/// Paths of calls in progress, and of their words. Who looks after live calls reads them every few seconds.
+const FOLLOWED: [&str; 2] = ["/live", "/turns"];
 
 /// Paths of files, and of streams that query the database continuously.
 const FILES: [&str; 3] = ["/results.csv", "/recording", "/events"];
@@ -105,8 +119,9 @@ fn refused(work: Work) -> Response {
 fn work(method: &Method, path: &str) -> Option<Work> {
     let ends = |names: &[&str]| names.iter().any(|name| path.ends_with(name));
     match *method {
+        _ if ends(&LIVE_CALLS) => None,
         Method::GET | Method::HEAD if ends(&FILES) => Some(Work::Lists),
-        Method::GET | Method::HEAD if path.ends_with('}') || ends(&SINGLE) => Some(Work::Reads),
+        Method::GET | Method::HEAD if path.ends_with('}') || ends(&SINGLE) || ends(&FOLLOWED) => Some(Work::Reads),
         Method::GET | Method::HEAD => Some(Work::Lists),
         Method::OPTIONS => None,
         _ if ends(&CONTROLS) => None,
@@ -133,6 +148,12 @@ mod tests {
             ),
             (Method::GET, "/conversations/{conversationId}", Some(Work::Reads)),
             (Method::GET, "/me", Some(Work::Reads)),
+            (Method::GET, "/calls/live", Some(Work::Reads)),
+            (Method::GET, "/conversations/{conversationId}/live", Some(Work::Reads)),
+            (Method::GET, "/conversations/{conversationId}/turns", Some(Work::Reads)),
+            (Method::GET, "/conversations/{conversationId}/operate", None),
+            (Method::POST, "/conversations/{conversationId}/live-tickets", None),
+            (Method::POST, "/conversations/{conversationId}/transfer", None),
             (Method::POST, "/campaigns/csv", Some(Work::Writes)),
             (Method::POST, "/calls", Some(Work::Writes)),
             (Method::PATCH, "/agents/{agentId}", Some(Work::Writes)),

@@ -18,6 +18,8 @@ pub enum OperatorLeft {
     },
     /// The operator's connection is gone.
     Lost,
+    /// The operator may no longer have the call.
+    NotAllowed,
 }
 
 /// Reason why an operator does not get a call.
@@ -96,7 +98,7 @@ impl State {
     }
 
     /// Handles an operator who leaves. After a call that was given back, the agent waits until the operator's last
-    /// words are known. After a lost one it speaks at once.
+    /// words are known. Otherwise it speaks at once.
     pub(super) fn operator_left(&mut self, left: OperatorLeft, now_ms: u64, fx: &mut Vec<Effect>) {
         let (Phase::Operator { leaving: false }, Some(operator)) = (&self.phase, &self.operator) else {
             return;
@@ -113,6 +115,10 @@ impl State {
             }
             OperatorLeft::Lost => {
                 self.record_left("lost", fx);
+                self.agent_is_back(true, now_ms, fx);
+            }
+            OperatorLeft::NotAllowed => {
+                self.record_left("not_allowed", fx);
                 self.agent_is_back(true, now_ms, fx);
             }
         }

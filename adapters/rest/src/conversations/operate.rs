@@ -1,6 +1,6 @@
 //! `GET /public/v1/conversations/{conversationId}/operate`: a WebSocket over which an operator takes a live call over.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use actors::call::{OperateRefusal, OperatorLine};
 use axum::{
@@ -92,7 +92,7 @@ pub async fn require_free(state: &RestState, id: AttemptId) -> ApiResult<()> {
 }
 
 fn taken(by: &str) -> String {
-    format!("`{by}` has the call; wait until it is given back")
+    format!("{by} has the call; wait until it is given back")
 }
 
 /// Serves an operator until the call or the socket ends.
@@ -122,18 +122,22 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
     if !socket.tell(&json!({ "event": "ready", "format": format })).await {
         return None;
     }
-    tokio::select! {
-        goodbye = run(socket, operator, audio) => goodbye,
-        goodbye = no_longer_allowed(state, &bearer) => goodbye,
-    }
+    run(socket, operator, audio, no_longer_allowed(state, &bearer)).await
 }
 
 fn unconvertible() -> Goodbye {
     Some((close_code::ERROR, "the call's audio cannot be converted".into()))
 }
 
-/// Passes audio on in both directions. An operator whose line is dropped here was lost.
-async fn run(socket: &mut LiveSocket, mut line: OperatorLine, mut audio: OperatorAudio) -> Goodbye {
+/// Passes audio on in both directions, until `revoked` says that the operator may no longer have the call. An operator whose
+/// line is dropped here was lost.
+async fn run(
+    socket: &mut LiveSocket,
+    mut line: OperatorLine,
+    mut audio: OperatorAudio,
+    revoked: impl Future<Output = Goodbye>,
+) -> Goodbye {
+    let mut revoked = pin!(revoked);
     let mut look = interval(LOOK_EVERY);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut alive = Instant::now();
@@ -151,6 +155,10 @@ async fn run(socket: &mut LiveSocket, mut line: OperatorLine, mut audio: Operato
                 if !socket.send(Message::Ping(Bytes::new())).await {
                     return None;
                 }
+            }
+            goodbye = &mut revoked => {
+                line.revoke();
+                return goodbye;
             }
             heard = line.heard() => {
                 let Some(samples) = heard else {

@@ -184,10 +184,7 @@ fn operating() -> Operation {
         "a page of another origin must not open this WebSocket",
     )
     .missing("ticket")
-    .conflict(
-        "conflict",
-        "`ada@example.com` has the call; wait until it is given back",
-    )
+    .conflict("conflict", "ada@example.com has the call; wait until it is given back")
 }
 
 /// Returns the operation of test calls that are held in text.

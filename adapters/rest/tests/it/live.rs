@@ -595,7 +595,7 @@ async fn a_second_operator_is_told_who_has_the_call_however_late() {
     match socket.next().await {
         Some(Ok(Message::Close(Some(close)))) => {
             assert_eq!(u16::from(close.code), 1_008);
-            assert!(close.reason.contains("`bob` has the call"), "{}", close.reason);
+            assert!(close.reason.contains("bob has the call"), "{}", close.reason);
         }
         other => panic!("{other:?}"),
     }
@@ -608,7 +608,7 @@ async fn a_second_operator_is_told_who_has_the_call_however_late() {
     let refused = scene.ask("operate").await.expect(409);
     assert_eq!(refused.code(), "conflict");
     assert!(
-        refused.text("/error/message").contains("`bob` has the call"),
+        refused.text("/error/message").contains("bob has the call"),
         "{}",
         refused.body
     );

@@ -200,6 +200,11 @@ fn after_a_lost_operator_the_agent_speaks_at_once_and_then_goes_on() {
     assert_eq!(spoken(&effects), [rules().phrases.back_with_you]);
     let left = json!({ "by": "Ada", "reason": "lost" });
     assert_eq!(recorded(&effects, "operator_left"), [left]);
+    let not_allowed = Event::OperatorLeft(OperatorLeft::NotAllowed);
+    let (_, revoked) = run(at(CallPhase::Listening), [(joins("Ada"), 2_000), (not_allowed, 4_000)]);
+    assert_eq!(spoken(&revoked), [rules().phrases.back_with_you]);
+    let left = json!({ "by": "Ada", "reason": "not_allowed" });
+    assert_eq!(recorded(&revoked, "operator_left"), [left]);
     // The last words come while the sentence plays.
     let (state, effects) = run(
         state,
