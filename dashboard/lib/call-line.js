@@ -1,7 +1,10 @@
 // The sound of a call in this browser: a WebSocket of the API, with the worklets of the call button (docs/widget.md).
 
-/** Frames have 20 ms: those that are kept before they are played, and the most that may wait. More would be too far behind the call. */
-const AHEAD = 4, MOST = 15, MOST_UNSENT = 16_000;
+/**
+ * Frames have 20 ms: those that are kept before they are played, and the most that may wait. More would be too far behind the call.
+ * A listener gets five at a time.
+ */
+const AHEAD = 4, AHEAD_OF_LISTENER = 8, MOST = 15, MOST_UNSENT = 16_000;
 /** Close code after a packet that cannot be decoded. */
 const UNDECODED = 4000;
 /** Opus is decoded at this many times the rate that is played, and has nothing above the latter. */
@@ -61,7 +64,8 @@ export async function openLine({ url, start, isApart, withMicrophone, farewell, 
     signal.throwIfAborted();
     socket = new WebSocket(ownAddress(address));
     const channels = isApart ? 2 : 1;
-    const player = play(context, sound, channels, !start.buffers, (mark) => send({ event: 'mark', name: mark }));
+    const ahead = start.channels ? AHEAD_OF_LISTENER : AHEAD;
+    const player = play(context, sound, channels, start.buffers ? 0 : ahead, (mark) => send({ event: 'mark', name: mark }));
     if (start.format === 'opus') player.take = decoded(channels, player.take, signal, (why) => socket?.close(UNDECODED, why.slice(0, 100)));
     await connect(socket, start, player);
   } catch (error) {
@@ -138,11 +142,11 @@ function connect(socket, start, player) {
 }
 
 /**
- * Plays audio of 16,000 samples a second. `isLive`: a few frames are kept before they are played, so that those that come late are
+ * Plays audio of 16,000 samples a second. `ahead`: so many frames are kept before they are played, so that those that come late are
  * not missed, and what is too far behind is dropped.
- * @param {AudioContext} context @param {AudioNode} output @param {number} channels @param {boolean} isLive @param {(mark: string) => void} onMark
+ * @param {AudioContext} context @param {AudioNode} output @param {number} channels @param {number} ahead @param {(mark: string) => void} onMark
  */
-function play(context, output, channels, isLive, onMark) {
+function play(context, output, channels, ahead, onMark) {
   const merger = context.createChannelMerger(channels);
   merger.connect(output);
   const speakers = Array.from({ length: channels }, (_, at) => {
@@ -163,7 +167,7 @@ function play(context, output, channels, isLive, onMark) {
   const pass = (/** @type {ArrayBuffer} */ frame) => {
     const samples = new Int16Array(frame);
     for (const [at, port] of speakers.entries()) port.postMessage(channels === 1 ? frame : samples.filter((_, nth) => nth % channels === at).buffer);
-    if (!isLive) return;
+    if (!ahead) return;
     waiting++;
     toAll({ mark: waiting });
   };
@@ -171,11 +175,11 @@ function play(context, output, channels, isLive, onMark) {
     clear,
     mark: (/** @type {string} */ name) => toAll({ mark: name }),
     take(/** @type {ArrayBuffer} */ frame) {
-      if (!isLive) return pass(frame);
+      if (!ahead) return pass(frame);
       if (waiting >= MOST) clear();
       if (!kept) return pass(frame);
       kept.push(frame);
-      if (kept.length < AHEAD) return;
+      if (kept.length < ahead) return;
       const frames = kept;
       kept = null;
       for (const each of frames) pass(each);
