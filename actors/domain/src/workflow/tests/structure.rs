@@ -63,8 +63,8 @@ fn edges_that_an_unconditional_one_precedes_are_reported_as_never_taken() {
              give that one a condition, or remove this one"
         )
     };
-    let nodes = |kind: &str, order: &[&str]| {
-        let node = json!({ "type": kind, "tools": [{ "toolId": "t1" }], "edgeOrder": order });
+    let nodes = |order: &[&str]| {
+        let node = json!({ "type": "tool", "tools": [{ "toolId": "t1" }], "edgeOrder": order });
         json!({ "a": node, "b": { "type": "override_agent" }, "c": { "type": "override_agent" } })
     };
     let always = json!({ "type": "unconditional" });
@@ -91,12 +91,12 @@ fn edges_that_an_unconditional_one_precedes_are_reported_as_never_taken() {
         let edges = json!({ "f": to("b", &always), "g": to("c", condition) });
         let expected = (!is_taken).then(|| never("g", "f"));
         assert_eq!(
-            told(&nodes("tool", &order), &edges),
+            told(&nodes(&order), &edges),
             Vec::from_iter(expected),
             "{order:?} {condition}"
         );
         assert!(
-            found_in(&with(&nodes("tool", &order), &edges))
+            found_in(&with(&nodes(&order), &edges))
                 .iter()
                 .all(|finding| !finding.blocks)
         );
@@ -112,7 +112,7 @@ fn edges_that_an_unconditional_one_precedes_are_reported_as_never_taken() {
     ] {
         let edges = json!({ "e1": to("b", &wants), "f": to("b", &always), "g": to("c", condition) });
         let expected = (!is_taken).then(|| never("g", "f"));
-        let told = told(&nodes("tool", &["e1", "f", "g"]), &edges);
+        let told = told(&nodes(&["e1", "f", "g"]), &edges);
         assert_eq!(told, Vec::from_iter(expected), "{condition}");
     }
 }
