@@ -4,10 +4,7 @@ use std::{cell::Cell, cmp::Ordering};
 
 use serde_json::{Value, json};
 
-use super::{
-    findings::{expression, found, found_in, literal, to, told, with},
-    *,
-};
+use super::findings::{expression, found, found_in, literal, to, told, with};
 
 #[test]
 fn an_order_that_is_no_list_or_names_other_edges_is_reported() {
