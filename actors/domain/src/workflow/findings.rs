@@ -145,22 +145,26 @@ fn report_blanks(graph: &Graph, found: &mut Found) {
     for (id, node) in &graph.nodes {
         let path = format!("workflow.nodes.{id}");
         if let NodeKind::Say { message, .. } = &node.kind {
-            let (Message::Literal { text } | Message::Prompt { prompt: text }) = message;
+            let (field, text) = match message {
+                Message::Literal { text } => ("text", text),
+                Message::Prompt { prompt } => ("prompt", prompt),
+            };
             if text.trim().is_empty() {
-                found.block(&format!("{path}.message"), "has no words; write what the agent says");
+                let message = "has no words; write what the agent says";
+                found.block(&format!("{path}.message.{field}"), message);
             }
         }
         let global = node.global.as_ref();
         if global.is_some_and(|global| global.condition.trim().is_empty()) {
-            let message = "has no condition; write when the node is entered";
-            found.block(&format!("{path}.global"), message);
+            let message = "is blank; write when the node is entered";
+            found.block(&format!("{path}.global.condition"), message);
         }
     }
     for (id, edge) in &graph.edges {
         let is_blank = |test: &Test| matches!(test, Test::Llm { condition } if condition.trim().is_empty());
         for (field, _) in tests(edge).filter(|(_, test)| is_blank(test)) {
-            let message = "has no condition; write when the edge is taken";
-            found.block(&format!("workflow.edges.{id}.{field}"), message);
+            let message = "is blank; write when the edge is taken";
+            found.block(&format!("workflow.edges.{id}.{field}.condition"), message);
         }
     }
 }
@@ -230,7 +234,10 @@ fn report_values(graph: &Graph, known: &BTreeSet<String>, found: &mut Found) {
                 let path = format!("workflow.nodes.{id}.transferDestination");
                 match to.variable() {
                     Some(name) => used.push((path, name)),
-                    None if to.usable(None, None).is_none() => found.block(&path, needed(to)),
+                    None if to.usable(None, None).is_none() => {
+                        let (field, message) = needed(to);
+                        found.block(&format!("{path}.{field}"), message);
+                    }
                     None => {}
                 }
             }
@@ -266,14 +273,15 @@ fn report_values(graph: &Graph, known: &BTreeSet<String>, found: &mut Found) {
     }
 }
 
-/// Returns the requirement that a destination which cannot be dialed does not meet.
-fn needed(to: &PhoneDestination) -> &'static str {
+/// Returns the field of a destination that cannot be dialed, and its requirement.
+fn needed(to: &PhoneDestination) -> (&'static str, &'static str) {
     match to {
         PhoneDestination::Phone { .. } | PhoneDestination::PhoneDynamicVariable { .. } => {
-            "needs a number with + and country code, such as +15550100010"
+            let message = "needs a number with + and country code, such as +15550100010";
+            ("phoneNumber", message)
         }
         PhoneDestination::SipUri { .. } | PhoneDestination::SipUriDynamicVariable { .. } => {
-            "needs a SIP address, such as sip:desk@pbx.example"
+            ("sipUri", "needs a SIP address, such as sip:desk@pbx.example")
         }
     }
 }

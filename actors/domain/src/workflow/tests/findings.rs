@@ -125,7 +125,7 @@ fn each_mistake_is_reported_at_its_place() {
         (
             json!({ "a": { "type": "phone_number", "transferDestination": { "type": "phone", "phoneNumber": "desk" } } }),
             json!({}),
-            vec!["workflow.nodes.a.transferDestination true"],
+            vec!["workflow.nodes.a.transferDestination.phoneNumber true"],
         ),
         (
             json!({ "a": { "type": "phone_number", "transferDestination": { "type": "phone_dynamic_variable", "phoneNumber": "desk" },
@@ -371,11 +371,11 @@ fn texts_that_are_needed_and_blank_keep_an_agent_from_dialing() {
     let edges = json!({ "f": llm("b", ""), "h": llm("c", " "), "i": llm("d", "The caller wants seats") });
     let workflow = with(&nodes, &edges);
     let expected = [
-        "`workflow.nodes.b.message` has no words; write what the agent says",
-        "`workflow.nodes.c.message` has no words; write what the agent says",
-        "`workflow.nodes.g.global` has no condition; write when the node is entered",
-        "`workflow.edges.f.forwardCondition` has no condition; write when the edge is taken",
-        "`workflow.edges.h.forwardCondition` has no condition; write when the edge is taken",
+        "`workflow.nodes.b.message.text` has no words; write what the agent says",
+        "`workflow.nodes.c.message.prompt` has no words; write what the agent says",
+        "`workflow.nodes.g.global.condition` is blank; write when the node is entered",
+        "`workflow.edges.f.forwardCondition.condition` is blank; write when the edge is taken",
+        "`workflow.edges.h.forwardCondition.condition` is blank; write when the edge is taken",
     ];
     assert_eq!(told(&nodes, &edges), expected);
     assert!(found_in(&workflow).iter().all(|finding| finding.blocks));
@@ -391,7 +391,7 @@ fn a_transfer_is_told_what_its_destination_and_its_type_need() {
             "phoneNumber",
             "030 555 1234",
             "blind",
-            vec![("transferDestination", number)],
+            vec![("transferDestination.phoneNumber", number)],
         ),
         ("phone", "phoneNumber", "+49 30 555 1234", "conference", vec![]),
         (
@@ -400,7 +400,7 @@ fn a_transfer_is_told_what_its_destination_and_its_type_need() {
             "desk",
             "sip_refer",
             vec![(
-                "transferDestination",
+                "transferDestination.sipUri",
                 "needs a SIP address, such as sip:desk@pbx.example",
             )],
         ),
@@ -411,7 +411,7 @@ fn a_transfer_is_told_what_its_destination_and_its_type_need() {
             "warm",
             vec![
                 ("transferType", "must be `blind`, `conference` or `sip_refer`"),
-                ("transferDestination", number),
+                ("transferDestination.phoneNumber", number),
             ],
         ),
         (
