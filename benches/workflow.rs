@@ -53,6 +53,7 @@ fn hostile() -> Vec<(&'static str, Value)> {
     let ring = |number: usize| (number % NODES, (number + 1) % NODES);
     let star = |number: usize| (0, number % NODES);
     let wide: Vec<Value> = (0..EDGES).map(|_| nested(5)).collect();
+    let allowed: Vec<Value> = (0..200).map(|_| nested(5)).collect();
     let order: Vec<String> = (0..HUGE / 5).map(|number| format!("e{}", number % EDGES)).collect();
     let huge = "x".repeat(HUGE);
     let mut ordered = nodes(speaks);
@@ -80,6 +81,11 @@ fn hostile() -> Vec<(&'static str, Value)> {
             "a wide expression",
             json!({ "nodes": nodes(speaks), "edges": { "e": { "source": "n0", "target": "n1",
                 "forwardCondition": expression(json!({ "type": "and_operator", "children": wide })) } } }),
+        ),
+        (
+            "a wide expression within the limits",
+            json!({ "nodes": nodes(speaks), "edges": { "e": { "source": "n0", "target": "n1",
+                "forwardCondition": expression(json!({ "type": "and_operator", "children": allowed })) } } }),
         ),
         (
             "a huge label",

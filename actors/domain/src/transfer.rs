@@ -13,6 +13,18 @@ pub enum TransferKind {
     SipRefer,
 }
 
+impl TransferKind {
+    /// Returns the kind that a `transferType` names, which is blind if it is absent; `None` for any other name.
+    pub(crate) fn of(transfer_type: Option<&str>) -> Option<Self> {
+        match transfer_type {
+            None | Some("blind") => Some(Self::Blind),
+            Some("conference") => Some(Self::Conference),
+            Some("sip_refer") => Some(Self::SipRefer),
+            Some(_) => None,
+        }
+    }
+}
+
 /// Destination of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Destination {

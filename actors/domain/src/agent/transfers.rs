@@ -38,12 +38,7 @@ impl UsableTransfer {
     /// Returns a transfer as the service makes it; `None` if its destination cannot be dialed.
     pub fn of(transfer: &NumberTransfer) -> Option<Self> {
         Some(Self {
-            kind: match transfer.transfer_type.as_deref() {
-                None | Some("blind") => TransferKind::Blind,
-                Some("conference") => TransferKind::Conference,
-                Some("sip_refer") => TransferKind::SipRefer,
-                Some(_) => return None,
-            },
+            kind: TransferKind::of(transfer.transfer_type.as_deref())?,
             to: destination(&transfer.transfer_destination)?,
             condition: transfer.condition.clone().unwrap_or_default().trim().to_owned(),
         })

@@ -4,8 +4,8 @@ mod structure;
 
 use std::collections::BTreeSet;
 
-use super::{Edge, Expression, Graph, NodeKind, Test};
-use crate::{agent::Agent, problem::shortened, template::SYSTEM_VARIABLES};
+use super::{Edge, Expression, Graph, Message, NodeKind, PhoneDestination, Test};
+use crate::{agent::Agent, problem::shortened, template::SYSTEM_VARIABLES, transfer::TransferKind};
 
 /// Most findings of a graph that keep it from being used, and most others.
 const MOST_FINDINGS: usize = 100;
@@ -113,6 +113,7 @@ pub fn findings(graph: &Graph, known: &Known) -> Vec<Finding> {
         return found.list();
     }
     structure::report(graph, &mut found);
+    report_blanks(graph, &mut found);
     report_references(graph, &known.references, &mut found);
     report_values(graph, &known.variables, &mut found);
     found.list()
@@ -136,6 +137,35 @@ impl Graph {
             }
         }
         references
+    }
+}
+
+/// Reports texts that are needed and blank.
+fn report_blanks(graph: &Graph, found: &mut Found) {
+    for (id, node) in &graph.nodes {
+        let path = format!("workflow.nodes.{id}");
+        if let NodeKind::Say { message, .. } = &node.kind {
+            let (field, text) = match message {
+                Message::Literal { text } => ("text", text),
+                Message::Prompt { prompt } => ("prompt", prompt),
+            };
+            if text.trim().is_empty() {
+                let message = "has no words; write what the agent says";
+                found.block(&format!("{path}.message.{field}"), message);
+            }
+        }
+        let global = node.global.as_ref();
+        if global.is_some_and(|global| global.condition.trim().is_empty()) {
+            let message = "is blank; write when the node is entered";
+            found.block(&format!("{path}.global.condition"), message);
+        }
+    }
+    for (id, edge) in &graph.edges {
+        let is_blank = |test: &Test| matches!(test, Test::Llm { condition } if condition.trim().is_empty());
+        for (field, _) in tests(edge).filter(|(_, test)| is_blank(test)) {
+            let message = "is blank; write when the edge is taken";
+            found.block(&format!("workflow.edges.{id}.{field}.condition"), message);
+        }
     }
 }
 
@@ -197,13 +227,16 @@ fn report_values(graph: &Graph, known: &BTreeSet<String>, found: &mut Found) {
                 transfer_destination: to,
                 transfer_type,
             } => {
+                if TransferKind::of(transfer_type.as_deref()).is_none() {
+                    let path = format!("workflow.nodes.{id}.transferType");
+                    found.block(&path, "must be `blind`, `conference` or `sip_refer`");
+                }
                 let path = format!("workflow.nodes.{id}.transferDestination");
                 match to.variable() {
                     Some(name) => used.push((path, name)),
-                    None if to.usable(transfer_type.as_deref(), None).is_none() => {
-                        let message = "or `transferType` cannot be used; give a phone number or a SIP address, and `blind`, \
-                                       `conference` or `sip_refer`";
-                        found.block(&path, message);
+                    None if to.usable(None, None).is_none() => {
+                        let (field, message) = needed(to);
+                        found.block(&format!("{path}.{field}"), message);
                     }
                     None => {}
                 }
@@ -234,8 +267,22 @@ fn report_values(graph: &Graph, known: &BTreeSet<String>, found: &mut Found) {
         }
     }
     for (path, name) in used.into_iter().filter(|(_, name)| !set.contains(name)) {
-        let message = "which nothing sets; add it to `dynamicVariables`, or extract or update it in a node";
+        let message = "which nothing sets; give it a default value in `dynamicVariables` (dashboard: default values of \
+                       placeholders), or extract or update it in a node";
         found.block(&path, format!("uses the variable `{name:.100}`, {message}"));
+    }
+}
+
+/// Returns the field of a destination that cannot be dialed, and its requirement.
+fn needed(to: &PhoneDestination) -> (&'static str, &'static str) {
+    match to {
+        PhoneDestination::Phone { .. } | PhoneDestination::PhoneDynamicVariable { .. } => {
+            let message = "needs a number with + and country code, such as +15550100010";
+            ("phoneNumber", message)
+        }
+        PhoneDestination::SipUri { .. } | PhoneDestination::SipUriDynamicVariable { .. } => {
+            ("sipUri", "needs a SIP address, such as sip:desk@pbx.example")
+        }
     }
 }
 

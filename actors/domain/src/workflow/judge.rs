@@ -101,7 +101,7 @@ pub fn by_words(
     (choice, answers.collect())
 }
 
-/// Returns the paths of the conditions that are never judged without a model.
+/// Returns the paths of the conditions that are never judged without a model. Blank ones are findings of the graph.
 pub fn unjudged(graph: &Graph) -> Vec<String> {
     let edges = graph.edges.iter().flat_map(|(id, edge)| {
         tests(edge).filter_map(move |(name, test)| match test {
@@ -115,7 +115,7 @@ pub fn unjudged(graph: &Graph) -> Vec<String> {
     });
     let unjudged = edges
         .chain(global)
-        .filter(|(_, condition)| !Condition::of(condition).can_be_judged());
+        .filter(|(_, condition)| !condition.trim().is_empty() && !Condition::of(condition).can_be_judged());
     unjudged.map(|(path, _)| path).collect()
 }
 

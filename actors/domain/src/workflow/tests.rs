@@ -6,6 +6,7 @@ mod findings;
 mod official;
 mod random;
 mod reading;
+mod structure;
 mod walking;
 
 use std::collections::BTreeMap;

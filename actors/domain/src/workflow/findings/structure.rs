@@ -26,13 +26,13 @@ pub(super) fn report(graph: &Graph, found: &mut Found) {
         }
     }
     report_edges(graph, found);
-    let ends = graph
-        .nodes
-        .iter()
-        .filter(|(_, node)| matches!(node.kind, NodeKind::End { .. }));
-    for way in ends.flat_map(|(id, _)| graph.ways(id)) {
+    let ends = graph.nodes.keys().filter(|id| is_end(graph, id));
+    for way in ends.flat_map(|id| graph.ways(id)) {
         let message = "leads out of an `end` node, so it is never taken";
         found.warn(&format!("workflow.edges.{}", way.edge), message);
+    }
+    for id in graph.nodes.keys().filter(|id| !is_end(graph, id)) {
+        report_never_taken(graph, id, found);
     }
     if !starts.is_empty() {
         let reached = reached(graph, &starts);
@@ -81,8 +81,50 @@ fn report_edges(graph: &Graph, found: &mut Found) {
     }
 }
 
+/// Reports the ways out of a node that are never taken, because an unconditional one is taken instead. If that is behind
+/// `llm` ways, the model chooses among all of those first, unless the node failed.
+fn report_never_taken(graph: &Graph, id: &str, found: &mut Found) {
+    let ways = graph.ways(id).iter();
+    let ways: Vec<(&Way, &Test)> = ways
+        .filter_map(|way| Some((way, &graph.condition(way)?.test)))
+        .collect();
+    let is_unconditional = |test: &Test| *test == Test::Unconditional;
+    let mut places = ways.iter().enumerate();
+    let Some((place, (taken, _))) = places.find(|(_, (_, test))| is_unconditional(test)) else {
+        return;
+    };
+    let mut before = ways.iter().take(place);
+    let is_after_llm = before.any(|(_, test)| matches!(test, Test::Llm { .. }));
+    for (at, (way, test)) in ways.iter().enumerate().filter(|(at, _)| *at != place) {
+        let is_never_taken = match test {
+            Test::Else => true,
+            Test::Unconditional | Test::Result { successful: false } => at > place,
+            Test::Llm { .. } | Test::Result { .. } | Test::Expression { .. } => at > place && !is_after_llm,
+        };
+        // Those to the same node are reported as the same edge.
+        if is_never_taken && !(is_unconditional(test) && way.to == taken.to) {
+            let field = if way.backward {
+                "backwardCondition"
+            } else {
+                "forwardCondition"
+            };
+            let message = format!(
+                "is never taken, because edge `{:.100}` out of the same node is unconditional; give that one a condition, or \
+                 remove this one",
+                taken.edge
+            );
+            found.warn(&format!("workflow.edges.{}.{field}", way.edge), message);
+        }
+    }
+}
+
+fn is_end(graph: &Graph, id: &str) -> bool {
+    let node = graph.node(id);
+    node.is_some_and(|node| matches!(node.kind, NodeKind::End { .. }))
+}
+
 /// Returns the nodes that a node of this agent leads to: by its edges, or because it stands for another node.
-fn next<'a>(graph: &'a Graph, id: &str) -> impl Iterator<Item = &'a str> {
+fn next<'a>(graph: &'a Graph, id: &'a str) -> impl Iterator<Item = &'a str> {
     let jump = graph.node(id).and_then(|node| match &node.kind {
         NodeKind::StandaloneAgent {
             agent_id: None,
@@ -91,7 +133,8 @@ fn next<'a>(graph: &'a Graph, id: &str) -> impl Iterator<Item = &'a str> {
         } => node_id.as_deref().or(graph.start()),
         _ => None,
     });
-    graph.ways(id).iter().map(|way| way.to.as_str()).chain(jump)
+    let ways = graph.ways(id).iter().filter(move |_| !is_end(graph, id));
+    ways.map(|way| way.to.as_str()).chain(jump)
 }
 
 fn reached<'a>(graph: &'a Graph, starts: &[&'a str]) -> BTreeSet<&'a str> {
@@ -116,6 +159,11 @@ fn always_holds(graph: &Graph, id: &str, way: &Way) -> bool {
         Some(Test::Unconditional) => true,
         Some(Test::Expression { expression }) => expression.constant().is_some_and(|value| is_true(&value)),
         Some(Test::Else) => graph.ways(id).len() == 1,
+        // A transfer is left only after it failed.
+        Some(Test::Result { successful: false }) => {
+            let node = graph.node(id);
+            node.is_some_and(|node| matches!(node.kind, NodeKind::PhoneNumber { .. }))
+        }
         _ => false,
     }
 }
@@ -128,7 +176,10 @@ fn cycle(graph: &Graph) -> Vec<&str> {
             wait_for_user_response, ..
         }) => !wait_for_user_response,
         Some(NodeKind::StandaloneAgent { agent_id, .. }) => agent_id.is_none(),
-        Some(NodeKind::Start | NodeKind::UpdateState { .. } | NodeKind::Tool { .. }) => true,
+        // A transfer leads on after it failed.
+        Some(NodeKind::Start | NodeKind::UpdateState { .. } | NodeKind::Tool { .. } | NodeKind::PhoneNumber { .. }) => {
+            true
+        }
         _ => false,
     };
     let mut onward: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -385,3 +385,44 @@ fn a_hundred_callers_reach_their_department() {
         assert!(matches!(call.last, Step::Transfer { .. }), "caller {seed}: {said:#?}");
     });
 }
+
+#[test]
+fn words_numbers_yes_and_no_and_collected_values_decide_without_a_model() {
+    let departments = [
+        "The caller wants sales",
+        "The caller needs technical support",
+        "The caller asks for a person",
+    ];
+    let money = [
+        "The budget is at least 1000 euros",
+        "The budget is less than 1000 euros",
+    ];
+    let wish = [
+        "The caller wants an appointment",
+        "The caller does not want an appointment",
+    ];
+    for (conditions, said, chosen) in [
+        (
+            departments.as_slice(),
+            "I have a question for support, not sales",
+            Some(1),
+        ),
+        (&departments, "Sales or support", None),
+        (&departments, "Can I speak to a human?", Some(2)),
+        (&departments, "Hello", None),
+        (&money, "About two thousand", Some(0)),
+        (&money, "five hundred", Some(1)),
+        (&wish, "Yes please", Some(0)),
+        (&wish, "No thanks", Some(1)),
+    ] {
+        let candidates = conditions.iter().map(|condition| Candidate {
+            edge: None,
+            to: "x".into(),
+            backward: false,
+            condition: (*condition).to_owned(),
+        });
+        let candidates: Vec<Candidate> = candidates.collect();
+        let (choice, _) = judge::by_words(&candidates, &[], said, &BTreeMap::new());
+        assert_eq!(choice, chosen.map_or(Choice::Stay, Choice::Candidate), "{said}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Findings about graphs: each mistake at its path, and the limits.
 
-use std::{cell::Cell, cmp::Ordering, time::Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::agent::{Agent, merge_patch, validate_create};
 
 /// Returns the findings of an agent with this graph, which knows the tool `t1`.
-fn found_in(workflow: &Value) -> Vec<Finding> {
+pub(super) fn found_in(workflow: &Value) -> Vec<Finding> {
     let agent: Agent = serde_json::from_value(json!({ "workflow": workflow,
         "conversationConfig": { "agent": { "dynamicVariables": { "seats": 1 } } } }))
     .unwrap();
@@ -20,7 +20,7 @@ fn found_in(workflow: &Value) -> Vec<Finding> {
 }
 
 /// Returns `path blocks` for each finding.
-fn found(workflow: &Value) -> Vec<String> {
+pub(super) fn found(workflow: &Value) -> Vec<String> {
     let found = found_in(workflow);
     let told = found
         .iter()
@@ -29,25 +29,25 @@ fn found(workflow: &Value) -> Vec<String> {
 }
 
 /// Returns each finding in words.
-fn told(nodes: &Value, edges: &Value) -> Vec<String> {
+pub(super) fn told(nodes: &Value, edges: &Value) -> Vec<String> {
     found_in(&with(nodes, edges)).iter().map(ToString::to_string).collect()
 }
 
-fn literal(value: f64) -> Value {
+pub(super) fn literal(value: f64) -> Value {
     json!({ "type": "number_literal", "value": value })
 }
 
-fn with(nodes: &Value, edges: &Value) -> Value {
+pub(super) fn with(nodes: &Value, edges: &Value) -> Value {
     let workflow = json!({ "nodes": { "s": { "type": "start" }, "a": { "type": "override_agent" } },
         "edges": { "e": { "source": "s", "target": "a" } } });
     extended(workflow, nodes, edges)
 }
 
-fn to(target: &str, condition: &Value) -> Value {
+pub(super) fn to(target: &str, condition: &Value) -> Value {
     json!({ "source": "a", "target": target, "forwardCondition": condition })
 }
 
-fn expression(operator: &str, left: &Value, right: &Value) -> Value {
+pub(super) fn expression(operator: &str, left: &Value, right: &Value) -> Value {
     json!({ "type": "expression", "expression": { "type": operator, "left": left, "right": right } })
 }
 
@@ -125,7 +125,7 @@ fn each_mistake_is_reported_at_its_place() {
         (
             json!({ "a": { "type": "phone_number", "transferDestination": { "type": "phone", "phoneNumber": "desk" } } }),
             json!({}),
-            vec!["workflow.nodes.a.transferDestination true"],
+            vec!["workflow.nodes.a.transferDestination.phoneNumber true"],
         ),
         (
             json!({ "a": { "type": "phone_number", "transferDestination": { "type": "phone_dynamic_variable", "phoneNumber": "desk" },
@@ -288,47 +288,6 @@ fn a_condition_of_one_word_is_not_judged_without_a_model() {
 }
 
 #[test]
-fn words_numbers_yes_and_no_and_collected_values_decide_without_a_model() {
-    let departments = [
-        "The caller wants sales",
-        "The caller needs technical support",
-        "The caller asks for a person",
-    ];
-    let money = [
-        "The budget is at least 1000 euros",
-        "The budget is less than 1000 euros",
-    ];
-    let wish = [
-        "The caller wants an appointment",
-        "The caller does not want an appointment",
-    ];
-    for (conditions, said, chosen) in [
-        (
-            departments.as_slice(),
-            "I have a question for support, not sales",
-            Some(1),
-        ),
-        (&departments, "Sales or support", None),
-        (&departments, "Can I speak to a human?", Some(2)),
-        (&departments, "Hello", None),
-        (&money, "About two thousand", Some(0)),
-        (&money, "five hundred", Some(1)),
-        (&wish, "Yes please", Some(0)),
-        (&wish, "No thanks", Some(1)),
-    ] {
-        let candidates = conditions.iter().map(|condition| Candidate {
-            edge: None,
-            to: "x".into(),
-            backward: false,
-            condition: (*condition).to_owned(),
-        });
-        let candidates: Vec<Candidate> = candidates.collect();
-        let (choice, _) = judge::by_words(&candidates, &[], said, &BTreeMap::new());
-        assert_eq!(choice, chosen.map_or(Choice::Stay, Choice::Candidate), "{said}");
-    }
-}
-
-#[test]
 fn unknown_fields_are_named_with_the_likely_one_and_do_not_keep_an_agent_from_dialing() {
     let llm = json!({ "type": "expression", "expression": { "type": "gt_operator", "right": literal(1.0),
         "left": { "type": "llm", "valueSchema": { "type": "number", "x": 1 }, "promt": "How many?" } } });
@@ -377,30 +336,7 @@ fn many_unknown_fields_do_not_hide_a_mistake() {
 }
 
 #[test]
-fn an_order_that_is_no_list_or_names_other_edges_is_reported() {
-    let edges = json!({ "f": to("b", &json!({ "type": "llm", "condition": "The caller wants b" })),
-        "g": { "source": "b", "target": "a", "backwardCondition": { "type": "llm", "condition": "The caller wants b, too" } },
-        "h": { "source": "b", "target": "a" } });
-    for (order, expected) in [
-        (json!(["g", "f", "f"]), None),
-        (json!(null), None),
-        (
-            json!(["f", "e", "gone", "h"]),
-            Some("names edges that do not lead out of this node: `e`, `gone`, `h`"),
-        ),
-        (json!("f"), Some("is not a list of ids of edges, so it has no effect")),
-        (json!([1]), Some("is not a list of ids of edges, so it has no effect")),
-    ] {
-        let nodes = json!({ "a": { "type": "override_agent", "edgeOrder": order }, "b": { "type": "override_agent" } });
-        let expected = expected.map(|message| format!("`workflow.nodes.a.edgeOrder` {message}"));
-        assert_eq!(told(&nodes, &edges), Vec::from_iter(expected), "{order}");
-        let found = found_in(&with(&nodes, &edges));
-        assert!(found.iter().all(|finding| !finding.blocks), "{order}");
-    }
-}
-
-#[test]
-fn a_division_by_0_and_an_edge_out_of_an_end_are_reported() {
+fn a_division_by_0_is_reported() {
     let seats = json!({ "type": "dynamic_variable", "name": "seats" });
     let zero_text = json!({ "type": "string_literal", "value": " 0.0 " });
     let difference = json!({ "type": "sub_operator", "left": literal(2.0), "right": literal(2.0) });
@@ -423,78 +359,109 @@ fn a_division_by_0_and_an_edge_out_of_an_end_are_reported() {
             "{divisor}"
         );
     }
-
-    let (wants, end) = (
-        json!({ "type": "llm", "condition": "The caller wants more" }),
-        json!({ "z": { "type": "end" } }),
-    );
-    let edges = json!({ "f": { "source": "a", "target": "z", "forwardCondition": wants, "backwardCondition": wants },
-        "g": { "source": "z", "target": "a" } });
-    let expected =
-        ["f", "g"].map(|edge| format!("`workflow.edges.{edge}` leads out of an `end` node, so it is never taken"));
-    assert_eq!(told(&end, &edges), expected);
-    assert!(found_in(&with(&end, &edges)).iter().all(|finding| !finding.blocks));
 }
 
 #[test]
-fn a_cycle_whose_conditions_always_hold_is_reported() {
-    let condition = |expression: Value| json!({ "type": "expression", "expression": expression });
-    let truth = |value: bool| condition(json!({ "type": "boolean_literal", "value": value }));
-    let seats = json!({ "type": "dynamic_variable", "name": "seats" });
-    let otherwise = json!({ "type": "else" });
-    let nodes =
-        json!({ "a": { "type": "update_state", "updates": [] }, "b": { "type": "update_state", "updates": [] } });
-    for (there, back, is_cycle) in [
-        (truth(true), truth(true), true),
-        (truth(true), json!({ "type": "unconditional" }), true),
+fn texts_that_are_needed_and_blank_keep_an_agent_from_dialing() {
+    let say = |message: Value| json!({ "type": "say", "message": message });
+    let nodes = json!({ "b": say(json!({ "type": "literal", "text": " \n" })), "c": say(json!({ "type": "prompt", "prompt": "" })),
+        "d": say(json!({ "type": "literal", "text": "{{seats}}" })),
+        "g": { "type": "override_agent", "global": { "condition": " " } } });
+    let llm = |target: &str, condition: &str| to(target, &json!({ "type": "llm", "condition": condition }));
+    let edges = json!({ "f": llm("b", ""), "h": llm("c", " "), "i": llm("d", "The caller wants seats") });
+    let workflow = with(&nodes, &edges);
+    let expected = [
+        "`workflow.nodes.b.message.text` has no words; write what the agent says",
+        "`workflow.nodes.c.message.prompt` has no words; write what the agent says",
+        "`workflow.nodes.g.global.condition` is blank; write when the node is entered",
+        "`workflow.edges.f.forwardCondition.condition` is blank; write when the edge is taken",
+        "`workflow.edges.h.forwardCondition.condition` is blank; write when the edge is taken",
+    ];
+    assert_eq!(told(&nodes, &edges), expected);
+    assert!(found_in(&workflow).iter().all(|finding| finding.blocks));
+    assert_eq!(judge::unjudged(&read(&workflow)), [""; 0], "they are reported once");
+}
+
+#[test]
+fn a_transfer_is_told_what_its_destination_and_its_type_need() {
+    let number = "needs a number with + and country code, such as +15550100010";
+    for (kind, field, value, transfer_type, expected) in [
         (
-            expression("lt_operator", &literal(1.0), &literal(2.0)),
-            otherwise.clone(),
-            true,
+            "phone",
+            "phoneNumber",
+            "030 555 1234",
+            "blind",
+            vec![("transferDestination.phoneNumber", number)],
         ),
-        (truth(true), truth(false), false),
-        (truth(true), expression("gt_operator", &seats, &literal(1.0)), false),
+        ("phone", "phoneNumber", "+49 30 555 1234", "conference", vec![]),
+        (
+            "sip_uri",
+            "sipUri",
+            "desk",
+            "sip_refer",
+            vec![(
+                "transferDestination.sipUri",
+                "needs a SIP address, such as sip:desk@pbx.example",
+            )],
+        ),
+        (
+            "phone",
+            "phoneNumber",
+            "0",
+            "warm",
+            vec![
+                ("transferType", "must be `blind`, `conference` or `sip_refer`"),
+                ("transferDestination.phoneNumber", number),
+            ],
+        ),
+        (
+            "phone_dynamic_variable",
+            "phoneNumber",
+            "seats",
+            "warm",
+            vec![("transferType", "must be `blind`, `conference` or `sip_refer`")],
+        ),
     ] {
-        let edges = json!({ "f": to("b", &there), "g": { "source": "b", "target": "a", "forwardCondition": back } });
-        let expected = is_cycle.then(|| "workflow.nodes.a true".to_owned());
-        assert_eq!(found(&with(&nodes, &edges)), Vec::from_iter(expected), "{there} {back}");
-    }
-    let edges = json!({ "f": to("b", &truth(true)), "g": { "source": "b", "target": "a", "forwardCondition": otherwise },
-        "h": { "source": "b", "target": "s", "forwardCondition": expression("gt_operator", &seats, &literal(1.0)) } });
-    assert_eq!(found(&with(&nodes, &edges)), [""; 0], "another edge may lead on");
-}
-
-/// An id that counts how often it is compared.
-struct Counted<'a>(u32, &'a Cell<usize>);
-
-impl Ord for Counted<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.1.set(self.1.get() + 1);
-        self.0.cmp(&other.0)
+        let nodes = json!({ "a": { "type": "phone_number", "transferType": transfer_type,
+            "transferDestination": { "type": kind, field: value } } });
+        let expected = expected
+            .iter()
+            .map(|(field, message)| format!("`workflow.nodes.a.{field}` {message}"));
+        assert_eq!(
+            told(&nodes, &json!({})),
+            expected.collect::<Vec<_>>(),
+            "{value} {transfer_type}"
+        );
     }
 }
-
-impl PartialOrd for Counted<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Counted<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Counted<'_> {}
 
 #[test]
-fn many_edges_with_a_huge_order_are_placed_with_few_comparisons() {
-    let compared = Cell::new(0);
-    let id = |id: u32| Counted(id, &compared);
-    let places = crate::workflow::reading::places((0..1_000).map(id), (0..20_000).rev().chain(0..100).map(id));
-    assert_eq!((places[0], places[999]), (19_999, 19_000), "the first place counts");
-    assert!(compared.get() < 1_000_000, "{} comparisons", compared.get());
-    let places = crate::workflow::reading::places([id(1), id(30_000)].into_iter(), (0..2).map(id));
-    assert_eq!(places, [1, usize::MAX]);
+fn a_variable_that_nothing_sets_is_reported_in_the_words_of_the_api_and_of_the_dashboard() {
+    let unset = json!({ "type": "dynamic_variable", "name": "colour" });
+    let edges = json!({ "f": to("a", &expression("eq_operator", &unset, &literal(1.0))) });
+    let expected = "`workflow.edges.f.forwardCondition` uses the variable `colour`, which nothing sets; give it a default value in \
+                    `dynamicVariables` (dashboard: default values of placeholders), or extract or update it in a node";
+    assert_eq!(told(&json!({}), &edges), [expected]);
+}
+
+#[test]
+fn of_a_graph_with_too_much_json_the_expressions_are_not_looked_at() {
+    let mut deep = json!({ "type": "null_literal" });
+    for _ in 0..32 {
+        deep = json!({ "type": "and_operator", "children": [deep] });
+    }
+    let edges = json!({ "f": to("a", &json!({ "type": "expression", "expression": deep })) });
+    for (label, expected) in [
+        (
+            60_000,
+            "`workflow.edges.f` has an expression of 33 levels; at most 32 are allowed",
+        ),
+        (
+            65_536,
+            "`workflow` has too many bytes as JSON; at most 65536 are allowed",
+        ),
+    ] {
+        let nodes = json!({ "a": { "type": "override_agent", "label": "x".repeat(label) } });
+        assert_eq!(told(&nodes, &edges), [expected]);
+    }
 }
