@@ -12,7 +12,7 @@ import { errorText } from './states.js';
  * @property {string} name Path in the API's body, such as `conversationConfig.turn.turnTimeout`: its errors are shown here.
  * @property {string} label
  * @property {'text' | 'textarea' | 'number' | 'select' | 'checkbox' | 'checks' | 'rows' | 'time' | 'date' | 'datetime-local' | 'email' | 'password'} [type]
- * @property {string} [help]
+ * @property {any} [help]
  * @property {any} [default] Said beside the field, and used while nothing is given.
  * @property {boolean} [required]
  * @property {number} [min]
@@ -153,10 +153,11 @@ export function fieldErrors(error, fields) {
  * @param {(changed: Record<string, any>) => void} [props.onEdit] Told what changed, each time it is shown.
  * @param {boolean} [props.showChanges] Lists what changed before it is saved.
  * @param {boolean} [props.danger] The button does something dangerous.
+ * @param {any} [props.beside] Further buttons beside it.
  * @param {any} [props.children]
  */
 export function Form({ groups, fields = groups?.flatMap((group) => group.fields) ?? [], values: saved = {}, edits = {}, submit, onSubmit, onCancel,
-  onEdit, showChanges, danger, children }) {
+  onEdit, showChanges, danger, beside, children }) {
   const [touched, setTouched] = useState(/** @type {Record<string, any>} */ (edits));
   const [errors, setErrors] = useState(/** @type {Errors} */ ({}));
   const [refusals, setRefusals] = useState(0);
@@ -203,6 +204,7 @@ export function Form({ groups, fields = groups?.flatMap((group) => group.fields)
     ${errors[''] && html`<p class="alert bad" role="alert" tabindex="-1">${errors['']}</p>`}
     <div class="actions">
       <button class=${danger ? 'danger' : 'primary'} aria-disabled=${busy}>${busy ? t('form.sending') : submit}</button>
+      ${beside}
       ${onCancel && html`<button type="button" onClick=${onCancel}>${t('common.cancel')}</button>`}
       ${groups && changes.length > 0 && html`<button type="button" onClick=${() => { setTouched({}); setErrors({}); }}>${t('form.discard')}</button>`}
     </div>`;
