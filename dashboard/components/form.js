@@ -45,7 +45,7 @@ let forms = 0;
 export function Fields({ fields, values, errors = {}, onChange }) {
   const prefix = useMemo(() => `f${++forms}`, []);
   return fields.filter((field) => !field.when || field.when(values)).map((field) => {
-    const id = `${prefix}-${field.name.replaceAll('.', '-')}`, error = errors[field.name] ?? field.check?.(values[field.name]);
+    const id = `${prefix}-${field.name.replace(/[.\s]/g, '-')}`, error = errors[field.name] ?? field.check?.(values[field.name]);
     const describedBy = [field.help && `${id}-help`, error && `${id}-error`].filter(Boolean).join(' ') || undefined;
     const control = { field, id, value: values[field.name], describedBy, invalid: !!error,
       onChange: (/** @type {any} */ value) => onChange(field.name, value) };

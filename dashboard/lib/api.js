@@ -101,7 +101,8 @@ async function send(method, path, options) {
   if (options.idempotencyKey) headers['idempotency-key'] = options.idempotencyKey;
   let response, envelope;
   try {
-    response = await fetch(address(path, options.query), { method, headers, body, signal: options.signal, keepalive: options.keepalive, credentials: 'same-origin' });
+    const { signal, keepalive } = options;
+    response = await fetch(address(path, options.query), { method, headers, body, signal, keepalive, credentials: 'same-origin' });
     envelope = await response.json();
   } catch (error) {
     if (options.signal?.aborted) throw error;

@@ -39,6 +39,6 @@ export default {
     begin: 'Gespräch beginnen', again: 'Noch einmal sprechen', hangUp: 'Auflegen',
     on: 'Der Anruf hat begonnen. Sprechen Sie, und unterbrechen Sie ihn, wann Sie wollen.',
     over: 'Der Anruf ist vorbei.', agentHungUp: 'Der Agent hat aufgelegt.', leave: 'Der Anruf läuft noch. Auflegen?',
-    orType: 'Sie können stattdessen tippen.', seeCall: 'Die Seite dieses Anrufs',
+    orType: 'Ohne Mikrofon können Sie tippen.', seeCall: 'Die Seite dieses Anrufs',
   },
 };
