@@ -161,7 +161,7 @@ function Typing({ id, text, setText, onOver }) {
     <div class="field"><label for="talk-words">${t('talk.words')}</label>
       <input id="talk-words" ref=${field} type="text" autocomplete="off" value=${text}
         onInput=${(/** @type {any} */ event) => setText(event.target.value)} /></div>
-    <p role="status" class="help">${isWaiting && t('talk.answering')}</p>
+    <p role="status" class=${isWaiting ? 'help' : 'hidden'}>${isWaiting && t('talk.answering')}</p>
     ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
     <div class="actions"><button class="primary" aria-disabled=${isWaiting}>${t('talk.send')}</button></div></form>`;
 }
