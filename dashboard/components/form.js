@@ -12,7 +12,7 @@ import { errorText } from './states.js';
  * @property {string} name Path in the API's body, such as `conversationConfig.turn.turnTimeout`: its errors are shown here.
  * @property {string} label
  * @property {'text' | 'textarea' | 'number' | 'select' | 'checkbox' | 'checks' | 'rows' | 'time' | 'date' | 'datetime-local' | 'email' | 'password'} [type]
- * @property {string} [help]
+ * @property {any} [help]
  * @property {any} [default] Said beside the field, and used while nothing is given.
  * @property {boolean} [required]
  * @property {number} [min]
@@ -51,7 +51,7 @@ let forms = 0;
 export function Fields({ fields, values, errors = {}, onChange }) {
   const prefix = useMemo(() => `f${++forms}`, []);
   return fields.filter((field) => !field.when || field.when(values)).map((field) => {
-    const id = `${prefix}-${field.name.replaceAll('.', '-')}`, error = errors[field.name] ?? field.check?.(values[field.name]);
+    const id = `${prefix}-${field.name.replace(/[.\s]/g, '-')}`, error = errors[field.name] ?? field.check?.(values[field.name]);
     const describedBy = [field.help && `${id}-help`, error && `${id}-error`].filter(Boolean).join(' ') || undefined;
     const control = { field, id, value: values[field.name], describedBy, invalid: !!error,
       onChange: (/** @type {any} */ value) => onChange(field.name, value) };
@@ -160,10 +160,11 @@ export function fieldErrors(error, fields) {
  * @param {boolean} [props.showChanges] Lists what changed before it is saved.
  * @param {boolean} [props.danger] The button does something dangerous.
  * @param {boolean} [props.disabled] It cannot be sent now.
+ * @param {any} [props.beside] Further buttons beside it.
  * @param {any} [props.children]
  */
 export function Form({ groups, fields = groups?.flatMap((group) => group.fields) ?? [], values: saved = {}, edits = {}, submit, onSubmit, onCancel,
-  onEdit, showChanges, danger, disabled, children }) {
+  onEdit, showChanges, danger, disabled, beside, children }) {
   const [touched, setTouched] = useState(/** @type {Record<string, any>} */ (edits));
   const [errors, setErrors] = useState(/** @type {Errors} */ ({}));
   const [refusals, setRefusals] = useState(0);
@@ -210,6 +211,7 @@ export function Form({ groups, fields = groups?.flatMap((group) => group.fields)
     ${errors[''] && html`<p class="alert bad" role="alert" tabindex="-1">${errors['']}</p>`}
     <div class="actions">
       <button class=${danger ? 'danger' : 'primary'} aria-disabled=${busy || !!disabled}>${busy ? t('form.sending') : submit}</button>
+      ${beside}
       ${onCancel && html`<button type="button" onClick=${onCancel}>${t('common.cancel')}</button>`}
       ${groups && changes.length > 0 && html`<button type="button" onClick=${() => { setTouched({}); setErrors({}); }}>${t('form.discard')}</button>`}
     </div>`;

@@ -23,6 +23,7 @@ export class ApiError extends Error {
  * @property {string} [idempotencyKey] See `newKey`. The request may then be sent again.
  * @property {AbortSignal} [signal]
  * @property {boolean} [anonymous] A 401 is thrown instead of waiting for somebody to sign in.
+ * @property {boolean} [keepalive] It is sent even though the page is closed.
  * @property {boolean} [patient] Whether to go on trying until it works; the default for GET.
  */
 
@@ -100,7 +101,8 @@ async function send(method, path, options) {
   if (options.idempotencyKey) headers['idempotency-key'] = options.idempotencyKey;
   let response, envelope;
   try {
-    response = await fetch(address(path, options.query), { method, headers, body, signal: options.signal, credentials: 'same-origin' });
+    const { signal, keepalive } = options;
+    response = await fetch(address(path, options.query), { method, headers, body, signal, keepalive, credentials: 'same-origin' });
     envelope = await response.json();
   } catch (error) {
     if (options.signal?.aborted) throw error;

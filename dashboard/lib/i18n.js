@@ -4,9 +4,9 @@ import en from '../texts/en.js';
 export const languages = { en: 'English', de: 'Deutsch' };
 /** @typedef {keyof typeof languages} Language */
 
-const stored = (/** @type {string} */ name) => { try { return localStorage.getItem(`ringback.${name}`); } catch { return null; } };
+export const stored = (/** @type {string} */ name) => { try { return localStorage.getItem(`ringback.${name}`); } catch { return null; } };
 /** @param {string} name @param {string} value */
-const store = (name, value) => { try { localStorage.setItem(`ringback.${name}`, value); } catch { /* Not kept. */ } };
+export const store = (name, value) => { try { localStorage.setItem(`ringback.${name}`, value); } catch { /* Not kept. */ } };
 
 /** @type {Language} */
 export const language = /** @type {Language} */ ([stored('language'), navigator.language.slice(0, 2), 'en'].find((l) => l && l in languages));

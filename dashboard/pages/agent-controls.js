@@ -4,7 +4,7 @@ import { t } from '../lib/i18n.js';
 import { at } from '../lib/merge.js';
 import { nameOf } from '../components/picker.js';
 
-/** @typedef {import('../components/form.js').Field & { toForm?: (value: any) => any, fromForm?: (value: any) => any }} AgentField */
+/** @typedef {import('../components/form.js').Field & { toForm?: (value: any) => any, fromForm?: (value: any) => any, page?: string }} AgentField */
 /** @typedef {{ value: string, label: string }} Option */
 /** @typedef {import('../components/rows.js').RowColumn} RowColumn */
 /** @typedef {(string | [path: string, more: Partial<RowColumn>])[]} Columns */
@@ -25,8 +25,8 @@ export const number = (path, control) => field(path, { type: 'number', ...contro
 export const options = (values) => values.map((value) => ({ value, label: t(`agentFields.values.${value}`, { fallback: value }) }));
 /** @param {string} path @param {string[]} values @param {string} [preset] */
 export const choice = (path, values, preset) => field(path, { type: 'select', default: preset, options: options(values) });
-/** Some of what there is. @param {string} path @param {Option[]} [options] */
-export const some = (path, options) => field(path, { type: 'checks', options });
+/** Some of what there is. @param {string} path @param {Option[]} [options] @param {string} [page] Where they are made. @returns {AgentField} */
+export const some = (path, options, page) => field(path, { type: 'checks', options, page });
 
 /** A list of texts, one a line. @param {string} path */
 export const lines = (path) => field(path, {

@@ -1,5 +1,6 @@
 // All fields of an agent but its graph, in groups: path, control, default.
 import { language, t } from '../lib/i18n.js';
+import { html } from '../lib/ui.js';
 import { AGENTS } from '../components/picker.js';
 import { choice, field, flag, json, lines, map, number, options, rows, some, text } from './agent-controls.js';
 import { zones } from './campaign-fields.js';
@@ -53,7 +54,7 @@ const tools = ({ rules }) => [
   ...builtIn('endCall'),
   ...builtIn('voicemailDetection', [text(`${TOOLS}voicemailDetection.voicemailMessage`, 2)]),
   ...builtIn('transferToNumber', [
-    some(`${TOOLS}transferToNumber.transferRuleIds`, rules),
+    some(`${TOOLS}transferToNumber.transferRuleIds`, rules, '/safeguards'),
     rows(`${TOOLS}transferToNumber.transfers`, [
       ['condition', wide], ['transferDestination.type', { options: options(['phone', 'sip_uri']) }],
       ['transferDestination.phoneNumber', { placeholder: '+15550100010' }],
@@ -118,7 +119,8 @@ function groups(choices = {}) {
       field(`${AGENT}primaryLanguage`, { default: 'en', suggestions: languages })] },
     { key: 'voice', open: true, fields: voice(choices) },
     { key: 'turns', open: true, fields: turns() },
-    { key: 'knowledge', fields: [some(`${PROMPT}knowledgeBase`, choices.knowledge), some(`${PROMPT}toolIds`, choices.tools)] },
+    { key: 'knowledge', fields: [some(`${PROMPT}knowledgeBase`, choices.knowledge, '/knowledge'),
+      some(`${PROMPT}toolIds`, choices.tools, '/tools')] },
     { key: 'tools', fields: tools(choices) },
     { key: 'data', fields: data() },
     { key: 'after', fields: after() },
@@ -148,7 +150,8 @@ const isSet = (value, preset) => (Array.isArray(value) ? value.length > 0 : ![un
 /** What is chosen and not there any more is offered too. @param {AgentField} field @param {string[]} [chosen] @returns {AgentField} */
 export function offered(field, chosen = []) {
   const given = field.options ?? [], gone = chosen.filter((id) => !given.some(({ value }) => value === id));
-  return { ...field, help: given.length ? field.help : t('agent.noneYet'), options: [...given, ...gone.map((value) => ({ value, label: value }))] };
+  const none = html`${t('agent.noneYet')} ${field.page && html`<a href=${field.page}>${t('agent.addSome')}</a>`}`;
+  return { ...field, help: given.length ? field.help : none, options: [...given, ...gone.map((value) => ({ value, label: value }))] };
 }
 
 /** @type {AgentField[] | undefined} */

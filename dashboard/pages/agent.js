@@ -34,7 +34,7 @@ export default function Agent({ params: { id } }) {
   wasGraph.current ||= isGraph;
   const [wanted, setWanted] = useState(/** @type {{ item: import('../lib/graph.js').Item } | null} */ (null));
   const onItem = (/** @type {import('../lib/graph.js').Item} */ item) => { setQuery({ tab: 'graph' }); setWanted({ item }); };
-  const choices = useChoices();
+  const choices = useChoices(), kept = useRef({});
   const present = newer ?? first, agent = present.data;
   useEffect(() => { if (agent) document.title = `${agent.name} · Ringback`; }, [agent?.name]);
   if (first.error) return html`<div class="head"><h1>${t('agent.title')}</h1></div><${Failure} error=${first.error} onRetry=${first.reload} />`;
@@ -44,17 +44,19 @@ export default function Agent({ params: { id } }) {
   const tried = () => ({ isSaved: Object.keys(edits.current).length === 0 && !graph.current,
     agent: { ...applyPatch(agent, agentPatch(edits.current, agent)), ...(graph.current && { workflow: graph.current }) } });
   const onSaved = (/** @type {import('../lib/api.js').Answer} */ answer) => { setNewer(answer); setWarning(answer.warning ?? ''); };
+  // It takes the focus itself once it is there.
+  const talk = () => { setTalking(true); document.getElementById('talk')?.focus(); };
   return html`
-    <div class="head"><h1>${agent.name}</h1><${Actions} agent=${agent} onProblem=${setProblem} onTalk=${() => setTalking(true)} /></div>
+    <div class="head"><h1>${agent.name}</h1><${Actions} agent=${agent} onProblem=${setProblem} onTalk=${talk} /></div>
     ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
     ${agent.phoneNumbers.length > 0 && html`<p class="muted">${t('agent.numbers')} ${agent.phoneNumbers.map(numberText).join(', ')}</p>`}
     <div role="status" class=${warnings ? '' : 'hidden'}>${warnings && html`<p class="alert warn">${warnings}</p>`}</div>
-    ${isTalking && html`<${Talk} onClose=${() => setTalking(false)} tried=${tried} onNode=${setNode} onItem=${onItem} />`}
+    ${isTalking && html`<${Talk} onClose=${() => setTalking(false)} tried=${tried} kept=${kept} onNode=${setNode} onItem=${onItem} />`}
     ${node && html`<p role="status">${t('graph.isIn', { name: nodeName(graph.current ?? readGraph(agent.workflow), node) })}</p>`}
     <div><${Tabs} label=${t('graph.tabs')} current=${isGraph ? 'graph' : 'settings'}
       tabs=${[{ key: 'settings', label: t('graph.settingsTab') }, { key: 'graph', label: t('graph.tab') }]}
       onChange=${(/** @type {string} */ tab) => setQuery({ tab: tab === 'graph' ? tab : undefined })}>
-      <div hidden=${isGraph}><${AgentForm} edits=${edits} agent=${agent} etag=${present.etag} choices=${choices} onSaved=${onSaved} /></div>
+      <div hidden=${isGraph}><${AgentForm} edits=${edits} agent=${agent} etag=${present.etag} choices=${choices} onSaved=${onSaved} onTalk=${talk} /></div>
       ${wasGraph.current && html`<div hidden=${!isGraph}><${AgentGraph} agent=${agent} etag=${present.etag} findings=${findings} choices=${choices}
         edits=${graph} present=${node} wanted=${wanted} onSaved=${onSaved} /></div>`}<//></div>`;
 }
@@ -82,9 +84,9 @@ function Actions({ agent, onProblem, onTalk }) {
  * @typedef {import('../lib/api.js').Answer} Answer
  * @typedef {{ round: number, edits: Record<string, any>, theirs: ReturnType<typeof changesOf> }} Conflict
  * @param {{ agent: any, etag?: string, edits: { current: Record<string, any> }, choices: import('./agent-fields.js').Choices,
- *   onSaved: (answer: Answer) => void }} props `edits` is set to what changed.
+ *   onSaved: (answer: Answer) => void, onTalk: () => void }} props `edits` is set to what changed.
  */
-function AgentForm({ agent, edits: present, etag, choices, onSaved }) {
+function AgentForm({ agent, edits: present, etag, choices, onSaved, onTalk }) {
   const [conflict, setConflict] = useState(/** @type {Conflict} */ ({ round: 0, edits: {}, theirs: [] }));
   const saved = formValues(agent);
   /** @param {Record<string, any>} edits @param {Conflict['theirs']} theirs */
@@ -118,6 +120,7 @@ function AgentForm({ agent, edits: present, etag, choices, onSaved }) {
   return html`
     ${conflict.theirs.length > 0 && html`<${Meanwhile} conflict=${conflict} onDiscard=${() => begin({}, [])} />`}
     <${Form} key=${conflict.round} groups=${agentGroups(choices, saved)} values=${saved} edits=${conflict.edits} submit=${t('common.save')}
+      beside=${html`<button type="button" onClick=${onTalk}>${t('talk.title')}</button>`}
       onEdit=${(/** @type {Record<string, any>} */ changed) => { present.current = changed; }} onSubmit=${save} />`;
 }
 

@@ -15,7 +15,8 @@ export default {
     unchanged: 'Es gibt nichts zu speichern.',
     versions: 'Versionen', calls: 'Anrufe', newCampaign: 'Neue Kampagne', moreActions: 'Mehr', callMe: 'Mich anrufen', fieldsSet: { one: '{n} gesetzt',
       other: '{n} gesetzt' },
-    notJson: 'Das ist kein gültiges JSON.', notJsonAt: 'Das ist kein gültiges JSON: Zeile {line}, Spalte {column}.', noneYet: 'Es gibt noch keine.',
+    notJson: 'Das ist kein gültiges JSON.', notJsonAt: 'Das ist kein gültiges JSON: Zeile {line}, Spalte {column}.',
+    noneYet: 'Es gibt noch keine.', addSome: 'Welche anlegen',
     ofService: 'die Wahl des Dienstes',
     groups: {
       general: ['Allgemeines', ''], says: ['Was er sagt', ''], voice: ['Stimme und Modell', ''], turns: ['Sprecherwechsel', ''],

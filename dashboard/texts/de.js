@@ -45,7 +45,7 @@ const texts = {
     overloaded: 'Der Dienst hat gerade zu viel zu tun. Versuchen Sie es gleich noch einmal.',
     unavailable: 'Der Dienst ist gerade nicht verfügbar. Versuchen Sie es gleich noch einmal.',
     storage_full: 'Der Datenträger des Dienstes ist voll: Es kann nichts gespeichert werden, bis Platz ist.',
-    rate_limited: 'Zu viele Anfragen. Warten Sie einen Augenblick.',
+    rate_limited: 'Zu viel auf einmal. {message}',
     internal: 'Der Dienst hat einen Fehler gemacht. Einzelheiten stehen in seinem Protokoll.',
   },
   status: {

@@ -12,7 +12,7 @@ export default {
     title: 'Agent', create: 'Create the agent', created: 'The agent is created.', saved: 'Saved. Calls placed from now on use it.',
     unchanged: 'There is nothing to save.',
     versions: 'Versions', calls: 'Calls', newCampaign: 'New campaign', moreActions: 'More', callMe: 'Call me', fieldsSet: { one: '{n} set', other: '{n} set' },
-    notJson: 'This is not valid JSON.', notJsonAt: 'This is not valid JSON: line {line}, column {column}.', noneYet: 'There are none yet.',
+    notJson: 'This is not valid JSON.', notJsonAt: 'This is not valid JSON: line {line}, column {column}.', noneYet: 'There are none yet.', addSome: 'Add some',
     ofService: 'the service’s own',
     groups: {
       general: ['General', ''], says: ['What it says', ''], voice: ['Voice and model', ''], turns: ['Turn-taking', ''],

@@ -39,7 +39,7 @@ export default {
     unknown: 'Something went wrong in this page. Load it again.', network: 'The service cannot be reached at the moment.',
     unauthorized: 'E-mail address or key is wrong.', not_found: 'This does not exist, or not any more.',
     overloaded: 'The service has too much to do at the moment. Try again soon.', unavailable: 'The service is not available at the moment. Try again soon.',
-    storage_full: 'The disk of the service is full: nothing can be saved until there is room.', rate_limited: 'Too many requests. Wait a moment.',
+    storage_full: 'The disk of the service is full: nothing can be saved until there is room.', rate_limited: 'Too many at once. {message}',
     internal: 'The service made a mistake. Its log has the details.',
   },
   status: {

@@ -283,4 +283,48 @@ export const live = {
     await until(async () => (await ask("GET", `/conversations/${id}`)).status === "completed", "the end of the call");
     await close(page);
   },
+
+  async "be told when a typed call ends elsewhere, and end it with the panel or the page"(browser) {
+    const { agentId } = await patient();
+    const page = await signedIn(browser, `/agents/${agentId}`), asked = [];
+    page.on("dialog", (dialog) => asked.push(dialog.type()));
+    const begin = async (name) => {
+      const [answer] = await Promise.all([page.waitForResponse(/\/agents\/test-call$/), button(page, name).click()]);
+      await words.waitFor();
+      return (await answer.json()).data.conversationId;
+    };
+    const isOver = (id) => until(async () => (await ask("GET", `/conversations/${id}`)).status !== "in_progress", "the end of the call");
+    const words = page.getByLabel("Your words");
+    await button(page, "Talk to it").last().click();
+    await until(() => page.evaluate(() => document.activeElement?.id === "talk"), "the focus is on the panel");
+    await page.getByLabel("guest").fill("Sam");
+    await page.getByLabel("How you talk").selectOption("text");
+    const first = await begin("Begin to talk");
+    await waitFor(page, "as it was when the call began");
+    await words.fill("a".repeat(1001));
+    await button(page, "Send").click();
+    await waitFor(page, "At most 1,000 characters");
+    assert.equal((await words.inputValue()).length, 1001);
+    await words.fill("Not on Friday");
+    await end(first);
+    await waitFor(page, "The call is over.");
+    await waitFor(page, "Not on Friday");
+    await button(page, "Close").click();
+    assert.deepEqual(asked, []);
+
+    await button(page, "Talk to it").first().click();
+    assert.equal(await page.getByLabel("How you talk").inputValue(), "text");
+    assert.equal(await page.getByLabel("guest").inputValue(), "Sam");
+    const second = await begin("Begin to talk");
+    await button(page, "Close").click();
+    assert.deepEqual(asked, ["confirm"]);
+    await isOver(second);
+
+    await button(page, "Talk to it").first().click();
+    const third = await begin("Begin to talk");
+    await page.goto("about:blank");
+    assert.deepEqual(asked, ["confirm", "beforeunload"]);
+    await isOver(third);
+    await close(page);
+  },
 };

@@ -107,8 +107,8 @@ pub fn placeholders(text: &str) -> Vec<String> {
 }
 
 /// Returns the text with its placeholders filled in. A placeholder without a value, or with a blank one, is
-/// removed together with the gap around it: no double space and no space before a comma. The text is cut at
-/// the limit of its place.
+/// removed together with the gap around it: no double space, no space before a comma, and no comma before the end
+/// of a sentence. The text is cut at the limit of its place.
 pub fn render(place: Place, text: &str, variables: &BTreeMap<String, String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut gap = false;
@@ -155,6 +155,9 @@ fn push_after_gap(out: &mut String, text: &str) {
     } else {
         if text.starts_with([',', '.', '!', '?', ';', ':']) {
             out.truncate(out.trim_end_matches(' ').len());
+        }
+        if text.starts_with(['.', '!', '?']) {
+            out.truncate(out.trim_end_matches([' ', ',']).len());
         }
         out.push_str(text);
     }
@@ -207,6 +210,8 @@ mod tests {
         for (text, spoken) in [
             ("Hello {{x}} there", "Hello there"),
             ("Hello {{x}}, there", "Hello, there"),
+            ("Have you got a moment, {{x}}?", "Have you got a moment?"),
+            ("Bye, {{x}} {{y}}. Yes,? no", "Bye. Yes,? no"),
             ("{{x}} hello {{blank}}", "hello"),
             ("{{x}}{{y}}", ""),
             ("a {{x}} {{y}} b", "a b"),

@@ -92,17 +92,18 @@ impl OpenVariables {
             .take(LISTED)
             .map(|(name, missing)| {
                 let shown: String = name.chars().take(100).collect();
-                format!(
-                    "`{{{{{shown}}}}}` has no value for {missing} of {} contacts",
-                    self.contacts
-                )
+                match self.contacts {
+                    1 => format!("`{{{{{shown}}}}}` has no value"),
+                    all => format!("`{{{{{shown}}}}}` has no value for {missing} of {all} contacts"),
+                }
             })
             .collect();
         let rest = match open.count() {
             0 => String::new(),
             more => format!(", and {more} more variables"),
         };
-        (!texts.is_empty()).then(|| format!("{}{rest}; it is left empty there", texts.join(", ")))
+        let place = if self.contacts == 1 { "" } else { " there" };
+        (!texts.is_empty()).then(|| format!("{}{rest}; it is left empty{place}", texts.join(", ")))
     }
 }
 

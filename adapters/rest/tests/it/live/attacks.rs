@@ -173,7 +173,7 @@ async fn what_comes_before_an_operators_start_is_no_audio_and_takes_nothing_over
     let mut socket = scene.open_for("operate", (&scene.id, &ticket), None).await.unwrap();
     socket.send(Message::Text(OPERATES.into())).await.unwrap();
     match socket.next().await {
-        Some(Ok(Message::Close(Some(close)))) => assert!(close.reason.contains("`bob`"), "{}", close.reason),
+        Some(Ok(Message::Close(Some(close)))) => assert!(close.reason.contains("bob has the call"), "{}", close.reason),
         other => panic!("{other:?}"),
     }
 }
