@@ -40,7 +40,8 @@ export default {
     tooLong: 'At most {most} characters can be sent at once. These are {n}.', unsent: 'Not sent:',
     actions: 'Really use tools and calendars', actionsHelp: 'Otherwise they answer only “ok”, without content, and nothing outside is touched.',
     begin: 'Begin to talk', again: 'Talk again', hangUp: 'Hang up', on: 'The call has begun. Speak, and interrupt it whenever you like.',
-    over: 'The call is over.', agentHungUp: 'The agent has hung up.', leave: 'The call is still on. Hang up?', orType: 'Without a microphone you can talk by typing.',
+    over: 'The call is over.', agentHungUp: 'The agent has hung up.', leave: 'The call is still on. Hang up?',
+    orType: 'Without a microphone you can talk by typing.',
     seeCall: 'The page of this call',
   },
 };
