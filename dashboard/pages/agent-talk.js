@@ -10,11 +10,11 @@ import { store, stored, t } from '../lib/i18n.js';
 import { useUnsaved } from '../lib/router.js';
 import { Form } from '../components/form.js';
 import { Sound, endText, problemText, useLine } from '../components/sound.js';
-import { Present, State } from './call-now.js';
+import { Present, State, checkLength } from './call-now.js';
 import { Transcript } from './call-transcript.js';
 import { placeholdersOf } from './placeholders.js';
 
-const RECORDED_AFTER_MS = 1500, TURN_RECORDED_AFTER_MS = 500, TEXT_LENGTH = 1000, OVER = [404, 409];
+const RECORDED_AFTER_MS = 1500, TURN_RECORDED_AFTER_MS = 500, OVER = [404, 409];
 
 /** Undefined where the form cannot be read; that is said when the talk begins. @param {() => { agent: any }} tried */
 function inForm(tried) {
@@ -122,7 +122,8 @@ export function Talk({ tried, kept, onNode, onItem, onClose }) {
       <button class="plain" onClick=${() => { if (!isOn || confirm(t('talk.leave'))) onClose(); }}>${t('common.close')}</button></div>
     <p class="help">${t(isOn ? 'talk.helpOn' : 'talk.help')} ${isInterviewer && t('talk.interviewer')}</p>
     <p role="status" class=${said ? 'who' : 'hidden'}>${said}</p>
-    ${problem && html`<div class="alert bad" role="alert">${wrong.length ? t('talk.graphRefused') : problem} ${sound.problem && t('talk.orType')}
+    ${problem && html`<div class="alert bad" role="alert">${wrong.length ? t('talk.graphRefused') : problem}
+      ${sound.problem && !wrong.length && t('talk.orType')}
       ${wrong.length > 0 && html`<ul>${wrong.map(({ item, path, message }, at) => html`<li key=${at}>
         ${item && html`<button class="plain" onClick=${() => onItem(item)}>${itemName(graph, item)}</button>`} ${path} ${message}</li>`)}</ul>`}</div>`}
     ${isOn && call?.warning && html`<p class="alert warn">${call.warning}</p>`}
@@ -150,9 +151,9 @@ function Typing({ id, text, setText, onOver }) {
   async function send(event) {
     event.preventDefault();
     if (isWaiting || !text.trim()) return;
-    const n = [...text.trim()].length;
-    setProblem(n > TEXT_LENGTH ? t('talk.tooLong', { n, most: TEXT_LENGTH }) : '');
-    if (n > TEXT_LENGTH) return;
+    const wrong = checkLength(text.trim());
+    setProblem(wrong ?? '');
+    if (wrong) return;
     setWaiting(true);
     setText('');
     try {

@@ -39,8 +39,8 @@ export function EndButton({ call, onChange }) {
   return html`<button class="danger" aria-disabled=${busy} onClick=${end}><${Icon} name="stop" />${t(`live.${kind}`)}</button>`;
 }
 
-/** @param {{ id: string, held: string, onChange: () => void }} props `held`: see `CallNow`. */
-export function LiveControls({ id, held, onChange }) {
+/** @param {{ id: string, notTalking: string, onChange: () => void }} props `notTalking`: see `CallNow`. */
+export function LiveControls({ id, notTalking, onChange }) {
   const [open, setOpen] = useState(/** @type {'transfer' | 'digits' | 'instructions' | null} */ (null));
   /** @param {string} name @param {any} body */
   const send = async (name, { once, ...body }) => {
@@ -57,9 +57,9 @@ export function LiveControls({ id, held, onChange }) {
     { name: 'interrupt', label: t('live.interrupt'), type: 'checkbox' },
   ];
   return html`<section class="card" aria-labelledby="live-controls"><h2 id="live-controls">${t('live.title')}</h2>
-    ${held && html`<p class="help">${t('live.notNow')}</p>`}
-    <${Form} fields=${say} submit=${t('live.say')} disabled=${!!held} onSubmit=${(/** @type {any} */ values) => send('say', values)} />
-    <div class="actions">${DIALOGS.map((name) => html`<button key=${name} disabled=${held && !(held === 'menu' && name === 'digits')}
+    ${notTalking && html`<p class="help">${t('live.notNow')}</p>`}
+    <${Form} fields=${say} submit=${t('live.say')} disabled=${!!notTalking} onSubmit=${(/** @type {any} */ values) => send('say', values)} />
+    <div class="actions">${DIALOGS.map((name) => html`<button key=${name} disabled=${notTalking && !(notTalking === 'menu' && name === 'digits')}
       onClick=${() => setOpen(name)}>${t(`live.${name}`)}</button>`)}</div>
     ${open && html`<${Dialog} title=${t(`live.${open}`)} onClose=${() => setOpen(null)}>
       <${Form} fields=${dialogs()[open]} submit=${t(`live.${open}`)} onCancel=${() => setOpen(null)}

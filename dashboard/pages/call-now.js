@@ -42,27 +42,27 @@ export function Refusal({ error, onRetry }) {
 }
 
 /**
- * @param {{ id: string, events: any[], onTurn: () => void, onHeld: (held: string) => void }} props `onHeld`: told why the agent and the
+ * @param {{ id: string, events: any[], onTurn: () => void, onNotTalking: (notTalking: string) => void }} props `onNotTalking`: told why the agent and the
  *   contact do not talk: a state, or empty if they do.
  */
-export function CallNow({ id, events, onTurn, onHeld }) {
+export function CallNow({ id, events, onTurn, onNotTalking }) {
   const feed = useCallFeed(id, onTurn), sound = useLine();
   const [isApart, setApart] = useState(false);
   const [note, setNote] = useState('');
-  const again = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined)), wasHeard = useRef(false);
+  const reconnectTimer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined)), listenedBefore = useRef(false);
   const { kind, line, problem } = sound, isMine = kind === 'operate' && !!line, isHeard = kind === 'listen';
   const by = feed.by === undefined ? operatorOf(events) : feed.by;
-  const held = feed.refusal ? '' : by ? 'operator' : NOT_TALKING.find((state) => state === feed.state) ?? '';
+  const notTalking = feed.refusal ? '' : by ? 'operator' : NOT_TALKING.find((state) => state === feed.state) ?? '';
   useUnsaved(isMine, t('callNow.leave'));
-  useEffect(() => () => clearTimeout(again.current), []);
+  useEffect(() => () => clearTimeout(reconnectTimer.current), []);
   // What was refused before may be possible now.
-  useEffect(() => { onHeld(held); if (!kind) sound.stop(); }, [held]);
+  useEffect(() => { onNotTalking(notTalking); if (!kind) sound.stop(); }, [notTalking]);
 
   const ticket = (/** @type {string} */ purpose) => async () => (await post(`/conversations/${id}/live-tickets`, { for: purpose })).data.url;
   /** @param {string} kind @param {import('../lib/call-line.js').Wanted} wanted */
   function open(kind, wanted) {
-    clearTimeout(again.current);
-    again.current = undefined;
+    clearTimeout(reconnectTimer.current);
+    reconnectTimer.current = undefined;
     return sound.open(kind, wanted);
   }
   /** @param {boolean} apart @returns {Promise<void>} */
@@ -71,13 +71,13 @@ export function CallNow({ id, events, onTurn, onHeld }) {
       url: ticket('listen'), start: { event: 'start', format: heardFormat(), channels: apart ? 'apart' : 'mixed' }, isApart: apart,
       // The node of the call may have changed.
       onEnd(code, reason) {
-        if (LOST.includes(code)) again.current = setTimeout(() => listen(apart), 1000);
+        if (LOST.includes(code)) reconnectTimer.current = setTimeout(() => listen(apart), 1000);
         else if (code !== 1000) sound.stop(endText(code, reason));
       },
     });
   }
   function takeOver() {
-    wasHeard.current = isHeard || !!again.current;
+    listenedBefore.current = isHeard || !!reconnectTimer.current;
     return open('operate', {
       url: ticket('operate'), start: { event: 'start', format: 'pcm_16000' }, withMicrophone: true, farewell: { event: 'giveBack' },
       onEnd: (code, reason) => code !== 1000 && toast(t('callNow.lost', { reason: reason.replaceAll('`', '') }), { bad: true }),
@@ -87,12 +87,12 @@ export function CallNow({ id, events, onTurn, onHeld }) {
     if (checkLength(note)) return;
     line?.leave({ event: 'giveBack', note });
     setNote('');
-    if (wasHeard.current) listen(isApart);
+    if (listenedBefore.current) listen(isApart);
     else sound.stop();
   }
   if (feed.refusal?.status === 403) return html`<${Refusal} error=${feed.refusal} onRetry=${feed.retry} />`;
   const said = kind && !line ? 'opening' : isMine ? 'mine' : by ? 'theirs' : isHeard ? 'heard' : '';
-  const why = !isMine && held && held !== 'operator' && t('callNow.notNow');
+  const why = !isMine && notTalking && notTalking !== 'operator' && t('callNow.notNow');
   return html`<section class=${`card${isMine ? ' on-air' : ''}`} aria-labelledby="call-now">
     <div class="head"><h2 id="call-now">${t('callNow.title')}</h2><${State} state=${feed.state} /></div>
     <${Present} feed=${feed} />
@@ -103,8 +103,8 @@ export function CallNow({ id, events, onTurn, onHeld }) {
       { name: 'note', label: t('callNow.note'), type: 'textarea', rows: 2, help: t('callNow.noteHelp'), check: checkLength }]} />`}
     ${why && html`<p class="help" id="not-now">${why}</p>`}
     <div class="actions">
-      <button key="take" class="primary" aria-disabled=${!isMine && (kind === 'operate' || !!held)} aria-describedby=${why ? 'not-now' : null}
-        onClick=${() => (isMine ? giveBack() : kind !== 'operate' && !held && takeOver())}>${t(`callNow.${isMine ? 'giveBack' : 'takeOver'}`)}</button>
+      <button key="take" class="primary" aria-disabled=${!isMine && (kind === 'operate' || !!notTalking)} aria-describedby=${why ? 'not-now' : null}
+        onClick=${() => (isMine ? giveBack() : kind !== 'operate' && !notTalking && takeOver())}>${t(`callNow.${isMine ? 'giveBack' : 'takeOver'}`)}</button>
       ${kind !== 'operate' && html`<button key="listen" aria-pressed=${isHeard} onClick=${() => (isHeard ? sound.stop() : listen(isApart))}>
           ${t(`callNow.${isHeard ? 'stopListening' : 'listen'}`)}</button>
         <label class="check"><input type="checkbox" checked=${isApart} onChange=${() => { setApart(!isApart); if (isHeard) listen(!isApart); }} />

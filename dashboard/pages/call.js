@@ -53,7 +53,7 @@ function Body({ call, turns, events, isLive, onChange, onTurn }) {
   const [heard, setHeard] = useState(/** @type {number | null} */ (null));
   const [hasSound, setHasSound] = useState(false);
   const [withEvents, setWithEvents] = useState(true);
-  const [held, setHeld] = useState('');
+  const [notTalking, setNotTalking] = useState('');
   const found = Number(useQuery().turn) || null;
   const control = useRef(/** @type {import('../components/player.js').PlayerControl | null} */ (null));
   const wasAnswered = call.conversationDuration > 0 || (turns?.length ?? 0) > 0, isOver = !isLive && call.status !== 'scheduled';
@@ -66,7 +66,7 @@ function Body({ call, turns, events, isLive, onChange, onTurn }) {
   };
   return html`<div class="grid wide-first call">
     <div class="stack">
-      ${isLive && html`<${CallNow} id=${call.conversationId} events=${events} onTurn=${onTurn} onHeld=${setHeld} />`}
+      ${isLive && html`<${CallNow} id=${call.conversationId} events=${events} onTurn=${onTurn} onNotTalking=${setNotTalking} />`}
       ${isOver && wasAnswered && html`
         <${Player} path=${`/conversations/${call.conversationId}/recording`} isFresh=${Date.now() / 1000 - (call.endTimeUnix ?? 0) < 60}
         control=${control} onTime=${onTime} onReady=${setHasSound}>
@@ -80,7 +80,7 @@ function Body({ call, turns, events, isLive, onChange, onTurn }) {
       <${CallPath} call=${call} events=${events} graph=${graph} isLive=${isLive} onHear=${onHear} />
     </div>
     <div class="stack">
-      ${isLive && html`<${LiveControls} id=${call.conversationId} held=${held} onChange=${onChange} />`}
+      ${isLive && html`<${LiveControls} id=${call.conversationId} notTalking=${notTalking} onChange=${onChange} />`}
       <${CallFacts} call=${call} />
       ${isOver && html`<${Analysis} call=${call} onHear=${onHear} />`}
       <${Collected} call=${call} /><${Cost} cost=${call.cost} />

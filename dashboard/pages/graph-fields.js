@@ -98,7 +98,7 @@ export const nodeFields = (node, choices, graph) => [field('label'), ...ofType(n
 function condition(way) {
   const word = (/** @type {AgentField} */ control) => {
     const key = `graph.fields.condition.${control.name.split('.')[1]}`, label = t(`${key}.0`);
-    return { ...control, label: way === 'backwardCondition' ? t('graph.backward', { label }) : label, 
+    return { ...control, label: way === 'backwardCondition' ? t('graph.backward', { label }) : label,
       help: way === 'backwardCondition' && control.name.endsWith('.type') ? t('graph.backwardHelp') : t(`${key}.1`) };
   };
   const when = (/** @type {string} */ type) => (/** @type {any} */ values) => (type ? values[`${way}.type`] === type : !!values[`${way}.type`]);

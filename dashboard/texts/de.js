@@ -45,7 +45,7 @@ const texts = {
     overloaded: 'Der Dienst hat gerade zu viel zu tun. Versuchen Sie es gleich noch einmal.',
     unavailable: 'Der Dienst ist gerade nicht verfügbar. Versuchen Sie es gleich noch einmal.',
     storage_full: 'Der Datenträger des Dienstes ist voll: Es kann nichts gespeichert werden, bis Platz ist.',
-    rate_limited: 'Zu viel auf einmal. {message}',
+    rate_limited: 'Zu viele Anfragen oder Anrufe auf einmal. Versuchen Sie es gleich noch einmal.',
     internal: 'Der Dienst hat einen Fehler gemacht. Einzelheiten stehen in seinem Protokoll.',
   },
   status: {
@@ -229,7 +229,7 @@ const texts = {
     transfer: 'Weiterleiten', digits: 'Tasten drücken', instructions: 'Notiz an den Agenten', to: 'An Nummer', toHelp: 'Mit + und Landesvorwahl.',
     kind: 'Art', message: 'Worte davor',
     messageHelp: 'Leer: ein üblicher Satz.', keys: 'Tasten', keysHelp: '0–9, *, #, A–D; w wartet eine halbe Sekunde.', note: 'Notiz',
-    notNow: 'Das geht, solange Agent und Kontakt miteinander sprechen.',
+    notNow: 'Das geht, solange Agent und Kontakt miteinander sprechen. Tasten gehen auch in einem Telefonmenü.',
     noteHelp: 'Niemand hört sie. Der Agent beachtet sie bis zum Ende des Anrufs.', once: 'Nur für die nächste Antwort',
     kinds: { blind: 'Ohne Ankündigung', conference: 'Konferenz: mit Ankündigung', sip_refer: 'SIP REFER' },
     end: 'Auflegen', endTitle: 'Diesen Anruf jetzt beenden?', cancel: 'Anruf absagen', cancelTitle: 'Diesen Anruf absagen?',

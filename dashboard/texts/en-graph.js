@@ -9,7 +9,7 @@ export default {
     jsonHelp: 'Keep it, or replace it. ElevenLabs’ API writes graphs in the same form; its snake_case is read too, and so is an agent with a graph.',
     useJson: 'Use this graph', noGraph: 'This is not a JSON object.', download: 'Download',
     keys: 'Drag from the dot below a node to another node to connect them. By keyboard: arrows choose a node, Enter opens its form, Delete removes, '
-      + '+ and − enlarge and shrink, 0 shows all.',
+      + '+ and − zoom in and out, 0 shows all.',
     drawing: 'Drawing of the graph; the list below it says the same', list: 'The graph as a list', larger: 'Larger', smaller: 'Smaller', whole: 'Show all',
     draw: 'Drag to another node', global: 'from everywhere', edge: 'Edge', present: 'the call is here', isIn: 'The call is in {name}.',
     hasFindings: 'needs a look', findings: { one: 'One part of the graph needs a look.', other: '{n} parts of the graph need a look.' },
@@ -57,16 +57,16 @@ export default {
       router: ['Model that judges conditions', 'A small one answers sooner. Without it, the agent’s own.'],
       preventSubagentLoops: ['A call enters each agent only once', ''],
     },
-    savedWrong: 'Saved, but parts of the graph need a look: perhaps no call can use it.', notNode: '“{id}” is not a node',
+    savedWrong: 'Saved. Check the marked parts: calls may not be able to use the graph.', notNode: '“{id}” is not a node',
     removed: { one: 'Removed with {n} edge; Undo brings it back.', other: 'Removed with {n} edges; Undo brings it back.' },
-    notToItself: 'Only a talk node can lead back to itself.', notToStart: 'Nothing leads to the start.',
+    notToItself: 'Only a talk node can lead back to itself.', notToStart: 'An edge cannot lead to the start.',
     typeHelp: {
       start: 'Every call begins here.', end: 'The call is over here.', update_state: 'Sets variables and goes on at once.',
       override_agent: 'The agent talks here until a condition of an edge holds.', say: 'The agent says this once, then the call goes on.',
       tool: 'The tools run, then the call goes on by their result.', standalone_agent: 'Another agent, or another node of this one, takes the call.',
       phone_number: 'The call goes to another number.',
     },
-    backwardHelp: 'When a call goes the other way, from “To” to “From”. Leave it empty if none does.', backward: '{label} backward',
+    backwardHelp: 'When a call goes the other way, from “To” to “From”. Leave it empty if there is no way back.', backward: '{label} backward',
     path: 'Way through the graph',
     pathDrawing: 'The graph with the order of its nodes in this call; the list says the same',
     example: {

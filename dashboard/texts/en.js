@@ -39,7 +39,8 @@ export default {
     unknown: 'Something went wrong in this page. Load it again.', network: 'The service cannot be reached at the moment.',
     unauthorized: 'E-mail address or key is wrong.', not_found: 'This does not exist, or not any more.',
     overloaded: 'The service has too much to do at the moment. Try again soon.', unavailable: 'The service is not available at the moment. Try again soon.',
-    storage_full: 'The disk of the service is full: nothing can be saved until there is room.', rate_limited: 'Too many at once. {message}',
+    storage_full: 'The disk of the service is full: nothing can be saved until there is room.',
+    rate_limited: 'Too many requests or calls at once. Try again soon.',
     internal: 'The service made a mistake. Its log has the details.',
   },
   status: {
@@ -210,7 +211,7 @@ export default {
     transfer: 'Transfer', digits: 'Press keys', instructions: 'Note to the agent', to: 'To number', toHelp: 'With + and country code.', kind: 'Kind',
     message: 'Words before it',
     messageHelp: 'Empty: a standard sentence.', keys: 'Keys', keysHelp: '0–9, *, #, A–D; w waits half a second.', note: 'Note',
-    notNow: 'This works while the agent and the contact talk.',
+    notNow: 'Commands work while the agent and the contact are talking. Keys also work in a phone menu.',
     noteHelp: 'Nobody hears it. The agent keeps it in mind until the end of the call.', once: 'For the next answer only',
     kinds: { blind: 'Blind', conference: 'Conference: announced first', sip_refer: 'SIP REFER' },
     end: 'End call', endTitle: 'End this call now?', cancel: 'Cancel call', cancelTitle: 'Cancel this call?',

@@ -112,7 +112,7 @@ pub async fn in_full(store: &dyn Store, account: &Account, row: &ConversationRow
         Err(StoreError::NotFound) => None,
         Err(other) => return Err(other),
     };
-    // The few events with usage are the last ones.
+    // Usage comes last and may be cut off; then it is read separately.
     let found = store.events_of(row.id, &[WORKFLOW_HOP, USAGE], None, MOST_HOPS).await?;
     let is_cut = found.len() as i64 >= MOST_HOPS;
     let found = found.into_iter().map(|row| row.event);

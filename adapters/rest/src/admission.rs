@@ -46,7 +46,7 @@ const LIVE_CALLS: [&str; 7] = [
     "/operate",
 ];
 
-/// Paths of calls in progress, and of their words. Who looks after live calls reads them every few seconds.
+/// Paths of calls in progress, and of their words. Clients that watch live calls read them every few seconds.
 const FOLLOWED: [&str; 2] = ["/live", "/turns"];
 
 /// Paths of files, and of streams that query the database continuously.

@@ -53,7 +53,7 @@ impl ConcurrencyLimit {
     }
 
     /// Returns whether an account has all slots that it may have.
-    pub fn has_all_its_own(&self, account: AccountId) -> bool {
+    pub fn is_account_full(&self, account: AccountId) -> bool {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         taken.get(&account).copied().unwrap_or(0) >= self.per_account
     }

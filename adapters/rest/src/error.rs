@@ -86,7 +86,7 @@ pub enum Conflict {
     DoNotCall,
     /// Another request changed it at the same time.
     Changed,
-    /// The same request, or those before it, are still being processed.
+    /// The same request or an earlier one is still being processed.
     InProgress,
 }
 

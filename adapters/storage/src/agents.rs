@@ -122,7 +122,7 @@ pub(super) async fn any(work: Work<'_>, id: AgentId) -> StoreResult<AgentRow> {
     read(&row.ok_or(StoreError::NotFound)?)
 }
 
-/// Returns an agent as it was in a kept version. An agent that was only tried out has its row alone.
+/// Returns an agent as it was in a kept version. An agent of an unsaved test has no kept version; its row is returned.
 pub(super) async fn in_version(
     work: Work<'_>,
     (account, id): (AccountId, AgentId),

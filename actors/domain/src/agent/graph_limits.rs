@@ -43,13 +43,13 @@ pub fn graph_problems(nodes: &Map<String, Value>, edges: &Map<String, Value>) ->
         }
     }
     if !is_small {
-        let message = format!("has too many bytes as JSON; at most {MOST_BYTES} are allowed");
+        let message = format!("is larger than {MOST_BYTES} bytes as JSON; shorten texts or remove nodes");
         report("workflow", message);
     }
     problems
 }
 
-/// Returns whether the JSON has as many bytes as are allowed, or fewer.
+/// Returns whether the JSON is within the byte limit.
 fn is_small(nodes: &Map<String, Value>, edges: &Map<String, Value>) -> bool {
     let mut left = BytesLeft(MOST_BYTES);
     [nodes, edges]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::{Edge, Expression, Graph, Message, NodeKind, PhoneDestination, Test};
 use crate::{agent::Agent, problem::shortened, template::SYSTEM_VARIABLES, transfer::TransferKind};
 
-/// Most findings of a graph that keep it from being used, and most others.
+/// Maximum number of blocking findings, and of warnings.
 const MOST_FINDINGS: usize = 100;
 /// Longest path or message, in characters.
 const FINDING_CHARS: usize = 500;
@@ -140,7 +140,7 @@ impl Graph {
     }
 }
 
-/// Reports texts that are needed and blank.
+/// Reports required texts that are blank.
 fn report_blanks(graph: &Graph, found: &mut Found) {
     for (id, node) in &graph.nodes {
         let path = format!("workflow.nodes.{id}");

@@ -40,7 +40,7 @@ const MAX_MESSAGE_BYTES: usize = 4 * 1024;
 const WRITE_WITHIN: Duration = Duration::from_secs(30);
 
 /// Interval at which audio is sent: a wake-up and a write for each frame would cost five times as much.
-const GATHERED: Duration = Duration::from_millis(100);
+const SEND_INTERVAL: Duration = Duration::from_millis(100);
 
 type Pieces = broadcast::Receiver<LiveAudio>;
 
@@ -127,7 +127,7 @@ async fn run(
     mut audio: ListenerAudio,
 ) -> Goodbye {
     let (mut events, (mut pieces, _place)) = (following.events, following.audio?);
-    let mut clock = interval(GATHERED);
+    let mut clock = interval(SEND_INTERVAL);
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {

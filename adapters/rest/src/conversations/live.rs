@@ -35,7 +35,7 @@ const TEXT_CHARACTERS: usize = 1_000;
 /// Maximum keys of a request.
 const MOST_DIGITS: usize = 64;
 
-/// Time within which the outcome of a call is stored that has left its node.
+/// Time in which the outcome of a call that left its node is stored.
 const STORED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Interval of reads meanwhile.
@@ -202,8 +202,8 @@ async fn send(
         Ok(CommandAnswer::Done) => Ok(Reply::ok(CommandTaken { conversation_id: id })),
         Ok(CommandAnswer::Refused(why)) => Err(impossible(&why)),
         Ok(CommandAnswer::NotHere) | Err(NotTold::NoHolder) => {
-            let nobodys = ApiError::Unavailable("no node holds the call at this moment; try again".into());
-            Err(over_or(state, account, id, nobodys).await)
+            let no_node = ApiError::Unavailable("no node holds the call at this moment; try again".into());
+            Err(ended_or(state, account, id, no_node).await)
         }
         Err(NotTold::OlderVersion) => Err(impossible("the node that holds the call runs an older version")),
         Err(NotTold::Lost) => Err(ApiError::Unavailable(
@@ -227,7 +227,7 @@ pub(super) fn require_in_progress(status: ConversationStatus) -> ApiResult<()> {
 }
 
 /// Returns the error for a call that no node has: a 409 if its outcome is stored by now or soon, else `unavailable`.
-pub(super) async fn over_or(state: &RestState, account: AccountId, id: AttemptId, unavailable: ApiError) -> ApiError {
+pub(super) async fn ended_or(state: &RestState, account: AccountId, id: AttemptId, unavailable: ApiError) -> ApiError {
     let limit = Instant::now() + STORED_WITHIN;
     loop {
         if let Err(error) = status(state, account, id).await.and_then(require_in_progress) {

@@ -122,7 +122,7 @@ impl LiveAccess {
     /// Takes a place of a listener for an account. Returns a 503 if there is none.
     pub fn listener(&self, account: AccountId) -> ApiResult<ConcurrencySlot> {
         self.listeners.take(account).ok_or_else(|| {
-            let message = match self.listeners.has_all_its_own(account) {
+            let message = match self.listeners.is_account_full(account) {
                 true => {
                     "this account has as many listeners at this node as an account may: half of \
                      RINGBACK_MAX_LISTENERS; close one, or try again later"
@@ -133,7 +133,7 @@ impl LiveAccess {
         })
     }
 
-    /// Returns the order of texts.
+    /// Returns the queues of texts.
     pub fn texts(&self) -> &TextQueues {
         &self.texts
     }

@@ -79,13 +79,16 @@ pub async fn operate(
     )
 }
 
-/// Returns a 409 if an operator has the call, or nobody can take it over because it is held in text.
+/// Returns a 409 if an operator has the call, or it is a test call in text, which nobody can take over.
 pub async fn require_free(state: &RestState, id: AttemptId) -> ApiResult<()> {
     let Some(call) = state.switchboard.inspect_call(id).await else {
         return Ok(());
     };
     match call.operator {
-        _ if call.is_text => Err(impossible("the call is held in text")),
+        _ if call.is_text => Err(ApiError::Conflict(
+            Conflict::InvalidTransition,
+            "a test call in text cannot be taken over".into(),
+        )),
         Some(by) => Err(ApiError::Conflict(Conflict::Changed, taken(&by))),
         None => Ok(()),
     }

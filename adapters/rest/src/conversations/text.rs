@@ -27,7 +27,7 @@ use tokio::{
 use utoipa::ToSchema;
 
 use super::{
-    live::{impossible, over_or, require_in_progress, required_text, status},
+    live::{impossible, ended_or, require_in_progress, required_text, status},
     live_tickets::elsewhere,
     text_queue::MOST_TEXTS,
     watch::follow,
@@ -116,7 +116,7 @@ pub async fn write(
     };
     match answer {
         Ok(answer) => Ok(Reply::ok(answer).into_response()),
-        Err(gone @ ApiError::Unavailable(_)) => Err(over_or(&state, account.id, id, gone).await),
+        Err(gone @ ApiError::Unavailable(_)) => Err(ended_or(&state, account.id, id, gone).await),
         Err(other) => Err(other),
     }
 }
@@ -124,11 +124,11 @@ pub async fn write(
 /// Says a text once it is its turn, and returns the agent's answer.
 async fn answer(state: &RestState, id: AttemptId, command: CallCommand) -> ApiResult<TextAnswer> {
     let limit = Instant::now() + WITHIN;
-    let place = state.live.texts().place(id).ok_or_else(|| {
-        let message = format!("{MOST_TEXTS} texts of this call wait for their answers already, and no more are taken");
+    let lock = state.live.texts().lock_of(id).ok_or_else(|| {
+        let message = format!("this call has {MOST_TEXTS} unanswered texts, the maximum; wait for an answer, then send it again");
         ApiError::Conflict(Conflict::InProgress, message)
     })?;
-    let Ok(_turn) = timeout_at(limit, place.lock_owned()).await else {
+    let Ok(_turn) = timeout_at(limit, lock.lock_owned()).await else {
         return Err(not_said());
     };
     let mut talk = Talk::new(id, follow(state, id, None).await?);
@@ -159,7 +159,7 @@ async fn answer(state: &RestState, id: AttemptId, command: CallCommand) -> ApiRe
 }
 
 fn not_said() -> ApiError {
-    let message = "the text was not said, because earlier ones were still being answered after 50 s; send it again";
+    let message = "the text was not said: the agent was still busy with earlier turns after 50 s; send it again";
     ApiError::Conflict(Conflict::InProgress, message.into())
 }
 

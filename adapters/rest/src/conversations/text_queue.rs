@@ -17,7 +17,7 @@ pub struct TextQueues(Arc<Mutex<HashMap<AttemptId, Weak<tokio::sync::Mutex<()>>>
 impl TextQueues {
     /// Returns the lock of a call's texts, which a text holds while it is answered. It is given to the waiting texts in
     /// their order. Returns none if too many wait.
-    pub fn place(&self, call: AttemptId) -> Option<Arc<tokio::sync::Mutex<()>>> {
+    pub fn lock_of(&self, call: AttemptId) -> Option<Arc<tokio::sync::Mutex<()>>> {
         let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         queues.retain(|_, queue| queue.strong_count() > 0);
         let queue = queues.get(&call).and_then(Weak::upgrade).unwrap_or_default();

@@ -155,7 +155,7 @@ fn following() -> Vec<Operation> {
         .fails(
             503,
             "unavailable",
-            "this node has as many listeners as RINGBACK_MAX_LISTENERS allows",
+            "this node has as many listeners as RINGBACK_MAX_LISTENERS allows; try again later",
         ),
     ]
 }
@@ -213,7 +213,7 @@ fn texting() -> Operation {
         "next": "user",
     }))
     .conflict("invalid_transition", "not possible now: the call is not a test call with `mode` `text`")
-    .conflict("conflict", "16 texts of this call wait for their answers already, and no more are taken")
+    .conflict("conflict", "this call has 16 unanswered texts, the maximum; wait for an answer, then send it again")
 }
 
 /// Returns the operations.
