@@ -165,7 +165,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
         simulated_url: None,
         scripts: voiced::scripts(),
         max_calls: 100,
-        max_listeners: 200,
+        max_listeners: 400,
         calls_per_second: Some(10.0),
         ring_timeout_seconds: 12,
         rate_limit: 0,

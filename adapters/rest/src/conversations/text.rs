@@ -27,7 +27,7 @@ use tokio::{
 use utoipa::ToSchema;
 
 use super::{
-    live::{impossible, ended_or, require_in_progress, required_text, status},
+    live::{ended_or, impossible, require_in_progress, required_text, status},
     live_tickets::elsewhere,
     text_queue::MOST_TEXTS,
     watch::follow,
@@ -125,7 +125,8 @@ pub async fn write(
 async fn answer(state: &RestState, id: AttemptId, command: CallCommand) -> ApiResult<TextAnswer> {
     let limit = Instant::now() + WITHIN;
     let lock = state.live.texts().lock_of(id).ok_or_else(|| {
-        let message = format!("this call has {MOST_TEXTS} unanswered texts, the maximum; wait for an answer, then send it again");
+        let message =
+            format!("this call has {MOST_TEXTS} unanswered texts, the maximum; wait for an answer, then send it again");
         ApiError::Conflict(Conflict::InProgress, message)
     })?;
     let Ok(_turn) = timeout_at(limit, lock.lock_owned()).await else {
