@@ -19,7 +19,6 @@ use serde_json::json;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::{
-    live::impossible,
     live_socket::{Format, Goodbye, LiveSocket, come_again, open},
     live_tickets::{Bearer, TicketParameters, TicketPurpose, admit, elsewhere, no_longer_allowed},
     operator_audio::OperatorAudio,
