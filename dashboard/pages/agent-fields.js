@@ -115,7 +115,7 @@ function groups(choices = {}) {
       lines('tags')] },
     { key: 'says', open: true, fields: [
       { ...text(`${PROMPT}prompt`, 12), required: true }, text(`${AGENT}greetingMessage`, 3),
-      field('conversationConfig.conversation.listeningAnnouncement'),
+      field('conversationConfig.conversation.listeningAnnouncement', { default: '' }),
       field(`${AGENT}primaryLanguage`, { default: 'en', suggestions: languages })] },
     { key: 'voice', open: true, fields: voice(choices) },
     { key: 'turns', open: true, fields: turns() },
