@@ -422,7 +422,8 @@ async fn at_most_sixteen_texts_wait_and_none_longer_than_50_seconds() {
         );
         answer.text("/error/message")
     });
-    let (too_many, too_late): (Vec<_>, Vec<_>) = why.partition(|why| why.starts_with("16 texts of this call wait"));
+    let (too_many, too_late): (Vec<_>, Vec<_>) =
+        why.partition(|why| why.starts_with("this call has 16 unanswered texts"));
     assert_eq!((too_many.len(), too_late.len()), (1, 15), "{too_late:?}");
     assert!(too_late.iter().all(|why| why.contains("was not said")), "{too_late:?}");
     scene.world.pass(30).await;
@@ -490,7 +491,7 @@ async fn nobody_can_take_over_a_call_in_text() {
     let refused = refused.expect(409);
     assert_eq!(refused.code(), "invalid_transition");
     let why = refused.text("/error/message");
-    assert!(why.contains("held in text"), "{why}");
+    assert_eq!(why, "a test call in text cannot be taken over");
     let follows = json!({ "for": "listen" });
     scene.world.client.post(&path, follows).await.expect(201);
 }

@@ -458,7 +458,7 @@ fn of_a_graph_with_too_much_json_the_expressions_are_not_looked_at() {
         ),
         (
             65_536,
-            "`workflow` has too many bytes as JSON; at most 65536 are allowed",
+            "`workflow` is larger than 65536 bytes as JSON; shorten texts or remove nodes",
         ),
     ] {
         let nodes = json!({ "a": { "type": "override_agent", "label": "x".repeat(label) } });
