@@ -331,7 +331,7 @@ const scenarios = {
   },
 };
 
-const chosen = process.argv.slice(2);
+const chosen = process.argv.slice(2), failed = [];
 const browser = await startBrowser();
 try {
   for (const group of [onEmptyAccount, scenarios, calls, resources, agents, graph, checks, appointments, keyboard, live, policy, hostile]) {
@@ -339,10 +339,12 @@ try {
     for (const [name, run] of Object.entries(group)) {
       if (chosen.length > 0 && !chosen.some((each) => name.startsWith(each))) continue;
       const start = Date.now();
-      await run(browser).catch((error) => { throw new Error(`${name}: ${error.message}`, { cause: error }); });
-      console.log(`ok ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
+      await run(browser).catch((error) => { failed.push(name); console.error(error); });
+      console.log(`${failed.at(-1) === name ? "FAILED" : "ok"} ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
     }
   }
 } finally {
   await browser.close();
 }
+for (const name of failed) console.error(`failed: ${name}`);
+process.exitCode = failed.length > 0 ? 1 : 0;

@@ -194,7 +194,7 @@ export const graph = {
     assert.equal(await page.locator("main img").count(), 0);
 
     // The service's findings about a graph that it keeps, also after a reload.
-    await waitFor(page, "Saved, but parts of the graph need a look");
+    await waitFor(page, "Saved. Check the marked parts");
     await page.reload();
     await list(page).getByText("needs a look").first().waitFor();
     const warning = "a limit; `workflow.nodes.hello.message` is empty; `workflow.edges.to_say.forwardCondition` reads \"party_size\", which nothing sets; 2 more";
