@@ -160,7 +160,7 @@ export const live = {
     const call = { agentId, phoneNumber: `+1${last += 10}`, dynamicVariables: { persona: "no-answer", guest: "Robin" } };
     const { conversationId: id } = await ask("POST", "/calls", call);
     const page = await signedIn(browser, `/calls/${id}`);
-    await waitFor(page, "It can be taken over while the agent and the contact talk");
+    await waitFor(page, "You can take over only while the agent and the contact are talking");
     assert.equal(await button(page, "Take over").getAttribute("aria-disabled"), "true");
     assert.ok(await button(page, "Say").isDisabled());
     await checkAccess(page, "a call that rings");
@@ -192,7 +192,7 @@ export const live = {
     await ask("PATCH", "/safeguards", { liveListening: false });
     await page.goto(`${service}/calls/${id}`);
     const list = await signedIn(browser, "/live");
-    for (const each of [page, list]) await each.getByRole("link", { name: "Listening and taking over is switched off under Safeguards" }).waitFor();
+    for (const each of [page, list]) await each.getByRole("link", { name: "Listening and taking over are switched off under Safeguards" }).waitFor();
     assert.equal(await button(page, "Listen").count(), 0);
     await ask("PATCH", "/safeguards", { liveListening: true });
     for (const each of [page, list]) await button(each, "Try again").click();
@@ -303,7 +303,7 @@ export const live = {
     await waitFor(page, "as it was when the call began");
     await words.fill("a".repeat(1001));
     await button(page, "Send").click();
-    await waitFor(page, "At most 1,000 characters");
+    await waitFor(page, "at most 1,000 are allowed");
     assert.equal((await words.inputValue()).length, 1001);
     await words.fill("Not on Friday");
     await end(first);
