@@ -134,7 +134,7 @@ impl Configured {
             .chain(router)
             .try_for_each(|model| self.llm.check(model))?;
         models_of_nodes(&agent.workflow).try_for_each(|(path, model)| {
-            let checked = self.llm.check(model);
+            let checked = self.llm.check(&model);
             checked.map_err(|NotReady(why)| NotReady(format!("`{path}`: {why}")))
         })
     }

@@ -9,6 +9,8 @@ use crate::{agent::Agent, problem::shortened, template::SYSTEM_VARIABLES, transf
 
 /// Maximum number of blocking findings, and of warnings.
 const MOST_FINDINGS: usize = 100;
+/// Nodes or edges named in a message.
+const LISTED: usize = 5;
 /// Longest path or message, in characters.
 const FINDING_CHARS: usize = 500;
 
@@ -284,6 +286,12 @@ fn needed(to: &PhoneDestination) -> (&'static str, &'static str) {
             ("sipUri", "needs a SIP address, such as sip:desk@pbx.example")
         }
     }
+}
+
+/// Returns ids for a message: the first few, each in quotes and cut.
+pub(super) fn named(ids: impl IntoIterator<Item = impl std::fmt::Display>) -> String {
+    let ids = ids.into_iter().take(LISTED).map(|id| format!("`{id:.100}`"));
+    ids.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the conditions of an edge with the names of their fields.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Graph, Message, Node, NodeKind};
+use super::{Graph, Message, Node, NodeKind, reading::in_our_spelling};
 use crate::agent::{Agent, BuiltInTools, ConversationConfig, Workflow, merge};
 
 /// Heading in the instructions above what a node adds to them.
@@ -65,13 +65,16 @@ impl Graph {
 
 /// Returns the models that nodes of a graph name for the agent, each with the path of its field. The graph need not be
 /// usable.
-pub fn models_of_nodes(workflow: &Workflow) -> impl Iterator<Item = (String, &str)> {
+pub fn models_of_nodes(workflow: &Workflow) -> impl Iterator<Item = (String, String)> {
     workflow.nodes.iter().filter_map(|(id, node)| {
+        let node = in_our_spelling(node);
         if !matches!(node.get("type")?.as_str()?, "override_agent" | "say") {
             return None;
         }
-        let config = node.get("conversationConfig").or(node.get("conversation_config"))?;
-        let model = config.pointer("/agent/prompt/llm")?.as_str()?;
+        let model = node
+            .pointer("/conversationConfig/agent/prompt/llm")?
+            .as_str()?
+            .to_owned();
         let path = format!("workflow.nodes.{id}.conversationConfig.agent.prompt.llm");
         Some((path, model))
     })

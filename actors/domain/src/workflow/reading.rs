@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{Changes, Condition, Edge, Graph, Node, NodeKind, Test, Way, fields, findings::Found};
+use super::{
+    Changes, Condition, Edge, Graph, Node, NodeKind, Test, Way, fields,
+    findings::{Found, named},
+};
 use crate::agent::{Entity, Workflow, config_problems, graph_problems};
 
 /// Most silence before a hand-over, in milliseconds: as for a transfer to an agent.
@@ -15,8 +18,6 @@ const MOST_DELAY_MS: u64 = 600_000;
 const MOST_CONDITIONS: usize = 100;
 /// Most variables that a node extracts.
 const MOST_EXTRACTED: usize = 50;
-/// Most edges named in a message.
-const LISTED: usize = 5;
 
 const PLAIN: Condition = Condition {
     label: None,
@@ -172,10 +173,9 @@ fn report_orders(
             Some(edge) => edge.source != *node && (edge.target != *node || edge.backward_condition.is_none()),
             None => !given.contains_key(*id),
         };
-        let strange = order.iter().filter(is_strange).take(LISTED);
-        let named: Vec<String> = strange.map(|id| format!("`{id:.100}`")).collect();
+        let named = named(order.iter().filter(is_strange));
         if !named.is_empty() {
-            let message = format!("names edges that do not lead out of this node: {}", named.join(", "));
+            let message = format!("names edges that do not lead out of this node: {named}");
             found.warn(&format!("workflow.nodes.{node}.edgeOrder"), message);
         }
     }
@@ -197,7 +197,7 @@ fn add_ways(ways: &mut BTreeMap<String, Vec<Way>>, id: &str, edge: &Edge) {
 
 /// Returns a part of a graph with its names in camelCase, without `null`, with the ids of tools and documents alone, and
 /// with our names for fields of an agent. The names of variables are the client's own.
-fn in_our_spelling(given: &Value) -> Value {
+pub(super) fn in_our_spelling(given: &Value) -> Value {
     match given {
         Value::Array(items) => items.iter().map(in_our_spelling).collect(),
         Value::Object(fields) => {

@@ -73,7 +73,7 @@ pub struct Back {
 impl Back {
     /// Reads an address. Without overrides, the carrier repeats a request once if it cannot connect.
     pub fn read(address: &str) -> Self {
-        let (url, fragment) = address.split_once('#').unwrap_or((address, "rc=1&rp=ct"));
+        let (url, fragment) = address.split_once('#').unwrap_or((address, ""));
         let overrides: Vec<(String, String)> = url::form_urlencoded::parse(fragment.as_bytes()).into_owned().collect();
         let value = |name: &str| overrides.iter().find(|(key, _)| key == name).map(|(_, value)| &**value);
         Self {

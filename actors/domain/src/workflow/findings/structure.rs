@@ -2,11 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{Found, tests};
+use super::{Found, named, tests};
 use crate::workflow::{Graph, NodeKind, Test, Way, expression::is_true};
-
-/// Nodes named in a message.
-const LISTED: usize = 5;
 
 /// Reports what is wrong with the structure.
 pub(super) fn report(graph: &Graph, found: &mut Found) {
@@ -44,11 +41,11 @@ pub(super) fn report(graph: &Graph, found: &mut Found) {
         }
     }
     if let [first, others @ ..] = cycle(graph).as_slice() {
-        let named: Vec<String> = others.iter().take(LISTED).map(|id| format!("`{id:.100}`")).collect();
+        let named = named(others);
         let others = if named.is_empty() {
             String::new()
         } else {
-            format!(" with {}", named.join(", "))
+            format!(" with {named}")
         };
         let message = format!(
             "is on a cycle{others} that goes round without a word of the caller; give an edge of it a condition that is not \
