@@ -72,10 +72,10 @@ async function scriptTime(browser, cookies, path) {
   return metrics.find(({ name }) => name === "ScriptDuration").value * 1000;
 }
 
-/** Arrival times of the account's events, by type. */
-async function listen(cookies) {
+/** Arrival times of the account's events, by type, until the signal. */
+async function listen(cookies, signal) {
   const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join("; ");
-  const { body } = await fetch(`${service}/public/v1/events`, { headers: { cookie } });
+  const { body } = await fetch(`${service}/public/v1/events`, { headers: { cookie }, signal });
   const seen = [];
   (async () => {
     for await (const piece of body.pipeThrough(new TextDecoderStream())) {
@@ -100,7 +100,8 @@ async function events(page, ask, cookies) {
   const [{ agentId }] = await ask("GET", "/agents?pageSize=1");
   const window = { scheduled: true, timezone: "Etc/UTC", ...(new Date().getUTCHours() < 12 ? { startTime: "20:00", endTime: "21:00" } : { startTime: "05:00", endTime: "06:00" }) };
   const figures = { stream: [], list: [], campaign: [] };
-  const seen = await listen(cookies);
+  const over = new AbortController();
+  const seen = await listen(cookies, over.signal);
   for (let n = 0; n < 2 * EVENTS; n++) {
     const name = `Figures ${Date.now()}`, kind = n % 2 ? "list" : "campaign";
     const { campaignId } = await ask("POST", "/campaigns", { name, agentId, contacts: [{ phoneNumber: "+15550199999" }], ...window });
@@ -122,6 +123,7 @@ async function events(page, ask, cookies) {
       await ask("DELETE", `/campaigns/${campaignId}`);
     }
   }
+  over.abort();
   return figures;
 }
 

@@ -77,6 +77,26 @@ fn each_file_is_taken_with_its_type_and_texts_are_compressed() {
 }
 
 #[test]
+fn the_page_names_all_scripts_of_its_start() {
+    let folder = folder(&[
+        ("index.html", b"<html><head></head></html>"),
+        ("app.js", b"import { a } from './lib/a.js';\nimport('./pages/later.js');\n"),
+        ("lib/a.js", b"import {\n  b,\n} from './b.js';\nimport x from './missing.js';\n"),
+        ("lib/b.js", b"import { a } from './a.js';\nimport { c } from '../parts/c.js';\n"),
+        ("pages/later.js", b"import { c } from '../parts/c.js';\n"),
+        ("parts/c.js", b"import '../lib/unused.css';\n"),
+    ]);
+    let bundle = Bundle::of(folder.path()).unwrap();
+    let page = String::from_utf8(bundle.index.plain).unwrap();
+    let named: Vec<_> = page
+        .split("<link rel=\"modulepreload\" href=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next()?.strip_prefix(&*bundle.base))
+        .collect();
+    assert_eq!(named, ["app.js", "lib/a.js", "lib/b.js", "parts/c.js"]);
+}
+
+#[test]
 fn the_address_changes_with_every_name_and_content() {
     let first = base(&[("index.html", b"x"), ("a.js", b"1"), ("b.js", b"2")]);
     assert_eq!(first, base(&[("index.html", b"x"), ("a.js", b"1"), ("b.js", b"2")]));
