@@ -36,6 +36,7 @@ export const keyboard = {
     // First the list, which scrolls, then the first document in it.
     await byKeys(page, "Parking", { key: "Tab" });
     await page.keyboard.press("Space");
+    await page.getByRole("checkbox", { name: "Parking", checked: true }).waitFor();
     await enter(page, "Search");
     await page.locator(".passage").getByText("behind the house").waitFor();
     await byKeys(page, "Try a question", { key: "ArrowRight" });
