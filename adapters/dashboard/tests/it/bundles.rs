@@ -80,9 +80,18 @@ fn each_file_is_taken_with_its_type_and_texts_are_compressed() {
 fn the_page_names_all_scripts_of_its_start() {
     let folder = folder(&[
         ("index.html", b"<html><head></head></html>"),
-        ("app.js", b"import { a } from './lib/a.js';\nimport('./pages/later.js');\n"),
-        ("lib/a.js", b"import {\n  b,\n} from './b.js';\nimport x from './missing.js';\n"),
-        ("lib/b.js", b"import { a } from './a.js';\nimport { c } from '../parts/c.js';\n"),
+        (
+            "app.js",
+            b"import { a } from './lib/a.js';\nimport('./pages/later.js');\n",
+        ),
+        (
+            "lib/a.js",
+            b"import {\n  b,\n} from './b.js';\nimport x from './missing.js';\n",
+        ),
+        (
+            "lib/b.js",
+            b"import { a } from './a.js';\nimport { c } from '../parts/c.js';\n",
+        ),
         ("pages/later.js", b"import { c } from '../parts/c.js';\n"),
         ("parts/c.js", b"import '../lib/unused.css';\n"),
     ]);
