@@ -17,9 +17,14 @@ use crate::{
 /// Answer of an account that allows nobody to follow its calls.
 const OFF: &str = "the account's safeguard `liveListening` is false";
 
-/// A text of at most 1,000 characters, without control characters.
+/// A text of at most 1,000 characters that is not blank and has no control characters but white space.
 #[derive(ToSchema)]
-#[schema(min_length = 1, max_length = 1_000, example = "One moment please.")]
+#[schema(
+    min_length = 1,
+    max_length = 1_000,
+    pattern = r"^[^\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]*[^\s\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069][^\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]*$",
+    example = "One moment please."
+)]
 pub struct CommandText(pub String);
 
 /// Words of the user.
