@@ -4,6 +4,7 @@
 //! [`corpus`] draws conversations from them by a seed. [`voice`] makes them audible. [`recogniser`] plays a
 //! speech recogniser that knows the script. [`call`] runs a conversation through [`media::session::AudioSession`]
 //! in simulated time and notes what became of each turn. [`figures`] and [`report`] sum this up.
+//! [`words`] learns what words over the agent's speech mean.
 
 pub mod call;
 pub mod caller;
@@ -19,3 +20,4 @@ pub mod record;
 pub mod report;
 pub mod sentence;
 pub mod voice;
+pub mod words;

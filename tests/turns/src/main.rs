@@ -11,6 +11,7 @@ use turns::{
     recogniser::{MANNERS, Manner},
     report::Report,
     voice::{Voice, espeak_is_installed},
+    words::learned,
 };
 
 /// Measures turn-taking on generated conversations.
@@ -27,6 +28,15 @@ enum Command {
     Measure(MeasureArgs),
     /// Print the sentences of the corpus with their pauses
     Sentences(SentenceArgs),
+    /// Learn the weights of words over the agent's speech from the third tune, and print them as Rust
+    Words(WordsArgs),
+}
+
+#[derive(Args)]
+struct WordsArgs {
+    /// Seed of the examples
+    #[arg(long, default_value_t = SEED)]
+    seed: u64,
 }
 
 #[derive(Args)]
@@ -97,6 +107,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Measure(args) => run(args),
         Command::Sentences(args) => show(args),
+        Command::Words(args) => learned(args.seed).map(|source| print!("{source}")).map_err(Into::into),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
