@@ -47,6 +47,8 @@ pub enum Eagerness {
     Normal,
     /// The agent's setting `patient`.
     Patient,
+    /// Another base pause in milliseconds.
+    Base(u64),
 }
 
 impl Eagerness {
@@ -57,6 +59,7 @@ impl Eagerness {
                 Self::Eager => 250,
                 Self::Normal => 450,
                 Self::Patient => 800,
+                Self::Base(ms) => ms,
             },
             fixed_ms: None,
             spelling_patience: true,

@@ -49,6 +49,9 @@ struct MeasureArgs {
     /// How readily the agent takes its turn: eager, normal or patient
     #[arg(long, default_value = "normal")]
     eagerness: Readiness,
+    /// Base pause in milliseconds instead of that of an eagerness
+    #[arg(long)]
+    base_ms: Option<u64>,
     /// Seed of the corpus
     #[arg(long, default_value_t = SEED)]
     seed: u64,
@@ -112,10 +115,11 @@ fn run(args: MeasureArgs) -> Result<(), Box<dyn Error>> {
     plan.seed = args.seed;
     plan.conversations = args.conversations;
     plan.voices = voices(args.voice);
-    plan.eagerness = match args.eagerness {
-        Readiness::Eager => Eagerness::Eager,
-        Readiness::Normal => Eagerness::Normal,
-        Readiness::Patient => Eagerness::Patient,
+    plan.eagerness = match (args.base_ms, args.eagerness) {
+        (Some(ms), _) => Eagerness::Base(ms),
+        (None, Readiness::Eager) => Eagerness::Eager,
+        (None, Readiness::Normal) => Eagerness::Normal,
+        (None, Readiness::Patient) => Eagerness::Patient,
     };
     if !args.language.is_empty() {
         plan.languages = args.language;
