@@ -18,4 +18,5 @@ pub mod recogniser;
 pub mod record;
 pub mod report;
 pub mod sentence;
+pub mod training;
 pub mod voice;

@@ -10,6 +10,7 @@ use turns::{
     measurement::{Plan, SEED, measure},
     recogniser::{MANNERS, Manner},
     report::Report,
+    training::train,
     voice::{Voice, espeak_is_installed},
 };
 
@@ -25,6 +26,8 @@ struct Cli {
 enum Command {
     /// Run conversations through the audio session and print what became of the turns
     Measure(MeasureArgs),
+    /// Train the model of the end of a turn on the third `tune`, and write its file
+    Train(TrainArgs),
     /// Print the sentences of the corpus with their pauses
     Sentences(SentenceArgs),
 }
@@ -58,6 +61,19 @@ struct MeasureArgs {
     /// File to which the report is written as JSON
     #[arg(long)]
     json: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct TrainArgs {
+    /// File to write
+    #[arg(long, default_value = "media/src/turn/endpointing/model.bin")]
+    out: PathBuf,
+    /// Conversations of each language
+    #[arg(long, default_value_t = CONVERSATIONS)]
+    conversations: usize,
+    /// Voices of the callers: babble, espeak, or both if espeak-ng is installed
+    #[arg(long, default_value = "both")]
+    voice: Voices,
 }
 
 #[derive(Args)]
@@ -99,6 +115,7 @@ fn recogniser(name: &str) -> Result<&'static Manner, String> {
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Measure(args) => run(args),
+        Command::Train(args) => learn(&args),
         Command::Sentences(args) => show(args),
     };
     match done {
@@ -133,6 +150,16 @@ fn run(args: MeasureArgs) -> Result<(), Box<dyn Error>> {
         fs::write(&path, format!("{:#}\n", report.json()))
             .map_err(|error| format!("--json {}: {error}", path.display()))?;
     }
+    Ok(())
+}
+
+fn learn(args: &TrainArgs) -> Result<(), Box<dyn Error>> {
+    let mut plan = Plan::of(Third::Tune);
+    plan.conversations = args.conversations;
+    plan.voices = voices(args.voice);
+    let trained = train(&plan)?;
+    println!("{}", trained.summary);
+    fs::write(&args.out, trained.bytes).map_err(|error| format!("--out {}: {error}", args.out.display()))?;
     Ok(())
 }
 
