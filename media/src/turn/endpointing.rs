@@ -230,7 +230,7 @@ impl Endpointing {
             return None;
         }
         let began = self.turn.is_none().then_some(onset_ms);
-        let base_ms = self.wordless_pause_ms();
+        let base_ms = self.policy.wordless_ms();
         let wordless_ms = match self.recogniser.tells_interims {
             true => WORDLESS_MS,
             false => UNTOLD_MS,
@@ -331,7 +331,7 @@ impl Endpointing {
         self.turn.take().map(|turn| turn.close(self.sound_ms))
     }
 
-    /// Returns what is known at a moment of the present turn.
+    /// Returns the knowledge at a moment of the present turn.
     pub fn moment(&self, at_ms: u64) -> Option<Moment> {
         let turn = self.turn.as_ref()?;
         Some(Moment {
@@ -364,14 +364,9 @@ impl Endpointing {
         }
     }
 
-    /// Returns the pause of a turn without words.
-    fn wordless_pause_ms(&self) -> u64 {
-        self.policy.fixed_ms.unwrap_or(self.policy.base_ms)
-    }
-
     fn heard_words(&mut self, at_ms: u64) -> &mut Turn {
         self.ignoring = false;
-        let base_ms = self.wordless_pause_ms();
+        let base_ms = self.policy.wordless_ms();
         let turn = self.turn.get_or_insert_with(|| Turn::starting(at_ms, base_ms));
         turn.last_word_ms = Some(at_ms);
         turn.told_over_ms = None;

@@ -101,7 +101,7 @@ pub struct Watched {
     pub pauses: Vec<SpokenPause>,
     /// Its length in milliseconds.
     pub length_ms: u64,
-    /// What the session knew, with the milliseconds from the start of the turn, in each frame without voice.
+    /// Knowledge of the session in each frame without voice, with the milliseconds from the start of the turn.
     pub moments: Vec<(u64, Moment)>,
 }
 
@@ -225,7 +225,7 @@ struct Call<'a> {
     stopped_by_line: usize,
     /// Start of the caller's present sound.
     start_ms: u64,
-    /// What the session knew in the silences of the present turn, if it is watched.
+    /// Knowledge of the session in the silences of the present turn, if it is watched.
     moments: Option<Vec<(u64, Moment)>>,
     /// Events of the session that have not been looked at, with their times.
     events: VecDeque<(u64, SessionEvent)>,

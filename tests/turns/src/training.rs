@@ -1,7 +1,7 @@
 //! Trains the model of the end of a turn (`media/src/turn/endpointing/model.bin`). The same corpus gives the same
 //! file.
 //!
-//! There is an example for each pause within a turn and for each end of a turn: what the session knew once the
+//! There is an example for each pause within a turn and for each end of a turn: the knowledge of the session once the
 //! recogniser had told all words before it.
 
 mod examples;
@@ -11,7 +11,7 @@ mod trees;
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use media::turn::endpointing::{evidence::Features, model::Model};
+use media::turn::endpointing::model::{Features, Model};
 
 pub use examples::{Example, collect};
 

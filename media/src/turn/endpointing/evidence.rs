@@ -1,19 +1,13 @@
-//! What is known in a pause about the end of the turn, as numbers for the model.
+//! Evidence about the end of the turn in a pause, as numbers for the model.
 
 use super::{
-    model::Model,
+    model::{Features, Model},
     pauses::{Habits, Pauses},
 };
 use crate::turn::{
     expectation::{Expectation, Progress},
     words::{self, Ending, Mark},
 };
-
-/// Number of features.
-pub const FEATURES: usize = 28;
-
-/// Value for each feature.
-pub type Features = [i16; FEATURES];
 
 /// Score of a last word below which a phrase is unfinished.
 const UNFINISHED_SCORE: i16 = -40;
@@ -33,7 +27,7 @@ pub struct Circumstances {
     pub silent_ms: u64,
 }
 
-/// What is known about the end of a turn.
+/// Evidence about the end of a turn.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence {
     /// The numbers for the model.
@@ -46,11 +40,13 @@ pub struct Evidence {
     pub ending: Ending,
     /// How far they are the expected answer.
     pub progress: Progress,
+    /// Whether something is being spelled: as many digits as wanted are not there, or it is not closed.
+    pub is_dictated: bool,
     /// Whether the last word is one after which turns do not end.
     pub is_unfinished: bool,
 }
 
-/// What a session knows at a moment of a turn.
+/// Knowledge of a session at a moment of a turn.
 #[derive(Debug, Clone)]
 pub struct Moment {
     /// The words so far.
@@ -114,6 +110,11 @@ impl Evidence {
             has_words: words::any(words),
             ending,
             progress,
+            is_dictated: match progress {
+                Progress::Begun | Progress::Short => wanted.is_some() || mark != Mark::Stop,
+                Progress::Unknown => ending == Ending::Spelling,
+                Progress::Whole | Progress::Given | Progress::Enough => false,
+            },
             is_unfinished: mark == Mark::Nothing && text.scores[0] < UNFINISHED_SCORE,
         }
     }

@@ -16,7 +16,11 @@
 //!
 //! Numbers are little-endian, thresholds and leaves `i16`, log odds in 1/[`UNIT`].
 
-use super::evidence::{FEATURES, Features};
+/// Number of features.
+pub const FEATURES: usize = 28;
+
+/// Value for each feature.
+pub type Features = [i16; FEATURES];
 
 /// Version of the file's layout.
 pub const VERSION: u16 = 1;
@@ -138,5 +142,63 @@ fn short(bytes: &[u8], at: usize) -> i16 {
     match bytes.get(2 * at..2 * at + 2) {
         Some(&[low, high]) => i16::from_le_bytes([low, high]),
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_model_is_whole() {
+        assert!(MODEL.is_valid());
+        assert!((20..=80).contains(&MODEL.number(8)), "{} trees", MODEL.number(8));
+        assert!(MODEL.bytes.len() <= 8 * 1_024, "{} bytes", MODEL.bytes.len());
+        let bytes = MODEL.bytes;
+        for cut in [&[][..], &bytes[..HEADER], &bytes[..bytes.len() - 1], &bytes[1..]] {
+            assert!(!Model::new(cut).is_valid());
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_cut_short_tells_nothing() {
+        let model = Model::new(b"RBTE");
+        assert_eq!(model.log_odds(&[0; FEATURES]), 0.0);
+        assert_eq!((model.lasting(0), model.score("and")), (0.0, None));
+    }
+
+    #[test]
+    fn fewer_and_fewer_pauses_last_longer() {
+        let shares: Vec<f32> = (0..300).map(|step| MODEL.lasting(step * 10)).collect();
+        assert!(shares[0] > 0.99 && shares[299] < 0.01, "{shares:?}");
+        assert!(shares.is_sorted_by(|longer, shorter| longer >= shorter));
+    }
+
+    #[test]
+    fn a_tree_leads_to_the_right_above_a_threshold() {
+        let mut tree = [0; TREE];
+        // Feature 3 above 7 leads to the upper half of the leaves.
+        tree[0] = 3;
+        tree[INNER..INNER + 2].copy_from_slice(&7_i16.to_le_bytes());
+        for node in 1..INNER {
+            tree[INNER + 2 * node..INNER + 2 * node + 2].copy_from_slice(&i16::MAX.to_le_bytes());
+        }
+        for leaf in 0..LEAVES {
+            let at = 3 * INNER + 2 * leaf;
+            tree[at..at + 2].copy_from_slice(&(leaf as i16 * 100).to_le_bytes());
+        }
+        let mut features = [0; FEATURES];
+        features[3] = 7;
+        assert_eq!(leaf(&tree, &features), 0);
+        features[3] = 8;
+        assert_eq!(leaf(&tree, &features), 800);
+    }
+
+    #[test]
+    fn connectives_score_lower_than_words_that_end_sentences() {
+        for (open, closed) in [("and", "please"), ("und", "bitte"), ("y", "gracias")] {
+            let score = |word| MODEL.score(word).unwrap_or(0);
+            assert!(score(open) < 0 && score(open) < score(closed), "{open} {closed}");
+        }
     }
 }

@@ -80,3 +80,43 @@ impl Habits {
         self.last_ms.iter().copied().max().map_or(0, u64::from)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn habits_are_those_of_the_last_pauses() {
+        let mut habits = Habits::default();
+        assert_eq!(
+            (habits.median_ms(), habits.longest_ms(), habits.pauses_a_turn()),
+            (0, 0, -1)
+        );
+        for ms in [2_000, 300, 500] {
+            habits.pause(ms);
+        }
+        habits.turns = 2;
+        assert_eq!(
+            (habits.median_ms(), habits.longest_ms(), habits.pauses_a_turn()),
+            (500, 2_000, 15)
+        );
+        (0..REMEMBERED).for_each(|_| habits.pause(400));
+        assert_eq!((habits.median_ms(), habits.longest_ms()), (400, 400));
+    }
+
+    #[test]
+    fn a_pause_begins_a_new_stretch_of_voice() {
+        let mut pauses = Pauses::default();
+        pauses.voice(800);
+        pauses.pause(600, 5);
+        pauses.voice(300);
+        let expected = Pauses {
+            count: 1,
+            last_ms: 600,
+            voiced_ms: 1_100,
+            voiced_since_ms: 300,
+            words_before: 5,
+        };
+        assert_eq!(pauses, expected);
+    }
+}

@@ -18,7 +18,7 @@ const LOOK_MS: u64 = 100;
 pub struct Example {
     /// Kind of the turn.
     pub kind: String,
-    /// What was known.
+    /// Knowledge of the session.
     pub moment: Moment,
     /// Whether the turn was over.
     pub is_over: bool,

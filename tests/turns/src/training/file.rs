@@ -1,9 +1,6 @@
 //! Writes the model's file.
 
-use media::turn::endpointing::{
-    evidence::FEATURES,
-    model::{STEP_MS, VERSION},
-};
+use media::turn::endpointing::model::{FEATURES, STEP_MS, VERSION};
 
 use super::{lexicon::Lexicon, trees::Forest};
 

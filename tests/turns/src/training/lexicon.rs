@@ -75,8 +75,8 @@ impl Lexicon {
         }
         let usual = f64::from(ends) / f64::from(all).max(1.0);
         let score = |uses: &Uses| {
-            let odds = (f64::from(uses.ends) + ASSUMED * usual)
-                / (f64::from(uses.all - uses.ends) + ASSUMED * (1.0 - usual));
+            let odds =
+                (f64::from(uses.ends) + ASSUMED * usual) / (f64::from(uses.all - uses.ends) + ASSUMED * (1.0 - usual));
             (UNIT * (odds * (1.0 - usual) / usual).ln()).clamp(-127.0, 127.0) as i8
         };
         let known = uses

@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use media::turn::endpointing::{
-    evidence::{FEATURES, Features},
-    model::{INNER, LEAVES, UNIT},
-};
+use media::turn::endpointing::model::{FEATURES, Features, INNER, LEAVES, UNIT};
 
 /// Share of each tree's correction that is applied.
 const RATE: f64 = 0.12;
@@ -168,7 +165,10 @@ impl Forest {
     }
 
     fn log_odds(&self, features: &Features) -> f64 {
-        let leaves = self.trees.iter().map(|tree| i32::from(tree.leaves[tree.leaf(features)]));
+        let leaves = self
+            .trees
+            .iter()
+            .map(|tree| i32::from(tree.leaves[tree.leaf(features)]));
         f64::from(i32::from(self.start) + leaves.sum::<i32>()) / f64::from(UNIT)
     }
 
