@@ -6,6 +6,7 @@ mod adopting;
 mod clock;
 mod echo;
 mod echo_words;
+mod evidence;
 mod hearing;
 mod keys;
 mod levels;

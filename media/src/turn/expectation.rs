@@ -310,6 +310,28 @@ impl Expectation {
         }
     }
 
+    /// Returns a number for the kind of answer.
+    pub(super) fn kind(&self) -> i16 {
+        match self {
+            Self::Any => 0,
+            Self::Words => 1,
+            Self::YesNo => 2,
+            Self::Choice(_) => 3,
+            Self::Figure => 4,
+            Self::Dictation(Dictated::Email) => 5,
+            Self::Dictation(Dictated::Unknown) => 6,
+            Self::Dictation(Dictated::Units(_)) => 7,
+        }
+    }
+
+    /// Returns the number of digits and letters of the answer, if it is known.
+    pub(super) fn units_wanted(&self) -> Option<usize> {
+        match self {
+            Self::Dictation(Dictated::Units(wanted)) => Some(*wanted),
+            _ => None,
+        }
+    }
+
     /// Returns how far these words are the answer.
     pub fn progress(&self, words: &str) -> Progress {
         let words: Vec<String> = words

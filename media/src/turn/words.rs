@@ -17,6 +17,21 @@ pub enum Ending {
     Hesitating,
 }
 
+/// Punctuation behind the last word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// None.
+    Nothing,
+    /// A comma or dash: more follows.
+    Comma,
+    /// An ellipsis.
+    Ellipsis,
+    /// A full stop or exclamation mark.
+    Stop,
+    /// A question mark.
+    Question,
+}
+
 /// Words with which people pick up a telephone, besides nods.
 const GREETINGS: &[&str] = &[
     "hello",
@@ -115,6 +130,48 @@ const SPELLED: &[&str] = &[
     "hyphen",
     "plus",
     "hash",
+    // German, Spanish, French and Hindi digits.
+    "null",
+    "eins",
+    "zwei",
+    "zwo",
+    "drei",
+    "vier",
+    "fünf",
+    "sechs",
+    "sieben",
+    "acht",
+    "neun",
+    "cero",
+    "uno",
+    "dos",
+    "tres",
+    "cuatro",
+    "cinco",
+    "seis",
+    "siete",
+    "ocho",
+    "nueve",
+    "zéro",
+    "un",
+    "deux",
+    "trois",
+    "quatre",
+    "cinq",
+    "sept",
+    "huit",
+    "neuf",
+    "शून्य",
+    "एक",
+    "दो",
+    "तीन",
+    "चार",
+    "पाँच",
+    "पांच",
+    "छह",
+    "सात",
+    "आठ",
+    "नौ",
 ];
 
 /// Returns how `words` end.
@@ -178,6 +235,22 @@ pub(crate) fn word_count(token: &str) -> usize {
     unspaced.count().div_ceil(2).max(1)
 }
 
+/// Returns the punctuation behind the last word.
+pub fn mark(words: &str) -> Mark {
+    match words.trim_end() {
+        text if text.ends_with("...") || text.ends_with('…') => Mark::Ellipsis,
+        text if text.ends_with(['?', '？']) => Mark::Question,
+        text if closes(text) => Mark::Stop,
+        text if text.ends_with([',', '-', '–', '—', ':', ';', '，']) => Mark::Comma,
+        _ => Mark::Nothing,
+    }
+}
+
+/// Returns whether a character is punctuation that a recogniser with punctuation writes.
+pub fn is_mark(c: char) -> bool {
+    matches!(c, '.' | ',' | '?' | '!' | '।' | '。' | '，' | '？' | '！')
+}
+
 fn closes(text: &str) -> bool {
     text.ends_with(['.', '?', '!', '。', '？', '！', '।']) && !text.ends_with("...")
 }
@@ -195,13 +268,16 @@ pub(crate) fn is_unit(token: &str) -> bool {
 
 /// Returns the word without its punctuation, in lower case.
 pub(crate) fn bare(token: &str) -> String {
+    unmarked(token).to_lowercase()
+}
+
+/// Returns the word without its punctuation.
+pub(crate) fn unmarked(token: &str) -> &str {
     // Combining vowel signs are not letters but belong to the word, so only ASCII and full-width punctuation
     // is removed.
-    token
-        .trim_matches(|c: char| {
-            c.is_ascii_punctuation() || matches!(c, '。' | '？' | '！' | '，' | '।' | '¿' | '¡' | '…' | '–' | '—')
-        })
-        .to_lowercase()
+    token.trim_matches(|c: char| {
+        c.is_ascii_punctuation() || matches!(c, '。' | '？' | '！' | '，' | '।' | '¿' | '¡' | '…' | '–' | '—')
+    })
 }
 
 #[cfg(test)]

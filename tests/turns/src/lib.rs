@@ -19,5 +19,6 @@ pub mod recogniser;
 pub mod record;
 pub mod report;
 pub mod sentence;
+pub mod training;
 pub mod voice;
 pub mod words;
