@@ -2,11 +2,7 @@
 
 use std::{fmt::Write as _, fs, io, path::Path};
 
-use media::{
-    codec,
-    format::Encoding,
-    turn::endpointing::{evidence::Moment, model::MODEL},
-};
+use media::{codec, format::Encoding, turn::endpointing::model::MODEL};
 
 use crate::{
     call::{self, Eagerness, Watched},
@@ -209,16 +205,17 @@ fn picture(decision: &Decision) -> String {
         svg.text((WIDTH - 26.0, y - 2.0), &format!("{level}"), "#888888");
     }
     for silence in decision.watched.moments.chunk_by(|one, next| next.0 - one.0 <= 40) {
-        let chance = |(at_ms, moment): &(u64, Moment)| {
-            let silent_ms = moment.circumstances.silent_ms;
-            let chance = moment.evidence(&MODEL).chance(silent_ms, &MODEL);
-            (x(*at_ms), CHANCE - f64::from(chance) * CHANCE_HEIGHT)
-        };
-        let points: Vec<(f64, f64)> = silence
-            .iter()
-            .filter(|(at_ms, _)| *at_ms <= length_ms)
-            .map(chance)
-            .collect();
+        let mut points = Vec::new();
+        // As in the session, the evidence is that of the moment at which the words were known.
+        for known in silence.chunk_by(|(_, one), (_, next)| one.words == next.words) {
+            let Some((_, first)) = known.first() else { continue };
+            let evidence = first.evidence(&MODEL);
+            let shown = known.iter().filter(|(at_ms, _)| *at_ms <= length_ms);
+            points.extend(shown.map(|(at_ms, moment)| {
+                let chance = evidence.chance(moment.circumstances.silent_ms, &MODEL);
+                (x(*at_ms), CHANCE - f64::from(chance) * CHANCE_HEIGHT)
+            }));
+        }
         svg.line(&points, "#1a6fb4", 2.0);
     }
     if let Some((ms, _)) = decision.taken() {
