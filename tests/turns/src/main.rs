@@ -6,6 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use turns::{
     call::Eagerness,
     corpus::{CONVERSATIONS, Item, conversations},
+    curve::{curves, drawn, table},
+    decisions,
     language::{Language, Third},
     measurement::{Plan, SEED, measure},
     recogniser::{MANNERS, Manner},
@@ -29,6 +31,10 @@ enum Command {
     Measure(MeasureArgs),
     /// Train the model of the end of a turn on the third `tune`, and write its file
     Train(TrainArgs),
+    /// Measure and draw turns answered into against the median wait
+    Curve(CurveArgs),
+    /// Write a page of twenty decisions
+    Decisions(DecisionArgs),
     /// Print the sentences of the corpus with their pauses
     Sentences(SentenceArgs),
     /// Learn the weights of words over the agent's speech from the third tune, and print them as Rust
@@ -87,6 +93,32 @@ struct TrainArgs {
 }
 
 #[derive(Args)]
+struct CurveArgs {
+    /// Third of the corpus: tune, choose or measure
+    #[arg(long)]
+    third: Third,
+    /// Conversations of each language
+    #[arg(long, default_value_t = CONVERSATIONS)]
+    conversations: usize,
+    /// Voices of the callers: babble, espeak, or both if espeak-ng is installed
+    #[arg(long, default_value = "both")]
+    voice: Voices,
+    /// File to write
+    #[arg(long, default_value = "docs/evidence/end-of-turn.svg")]
+    out: PathBuf,
+}
+
+#[derive(Args)]
+struct DecisionArgs {
+    /// Folder to write the page into
+    #[arg(long, default_value = "docs/evidence")]
+    out: PathBuf,
+    /// Conversations of each language
+    #[arg(long, default_value_t = 12)]
+    conversations: usize,
+}
+
+#[derive(Args)]
 struct SentenceArgs {
     /// Third of the corpus: tune, choose or measure
     #[arg(long)]
@@ -126,6 +158,8 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Measure(args) => run(args),
         Command::Train(args) => learn(&args),
+        Command::Curve(args) => draw(&args),
+        Command::Decisions(args) => explain(&args),
         Command::Sentences(args) => show(args),
         Command::Words(args) => learned(args.seed).map(|source| print!("{source}")).map_err(Into::into),
     };
@@ -171,6 +205,24 @@ fn learn(args: &TrainArgs) -> Result<(), Box<dyn Error>> {
     let trained = train(&plan)?;
     println!("{}", trained.summary);
     fs::write(&args.out, trained.bytes).map_err(|error| format!("--out {}: {error}", args.out.display()))?;
+    Ok(())
+}
+
+fn draw(args: &CurveArgs) -> Result<(), Box<dyn Error>> {
+    let mut plan = Plan::of(args.third);
+    plan.conversations = args.conversations;
+    plan.voices = voices(args.voice);
+    let curves = curves(&plan)?;
+    println!("{}", table(&curves));
+    fs::write(&args.out, drawn(&curves)).map_err(|error| format!("--out {}: {error}", args.out.display()))?;
+    Ok(())
+}
+
+fn explain(args: &DecisionArgs) -> Result<(), Box<dyn Error>> {
+    let mut plan = Plan::of(Third::Choose);
+    plan.conversations = args.conversations;
+    plan.voices = voices(Voices::Both);
+    decisions::write(&plan, &args.out).map_err(|error| format!("--out {}: {error}", args.out.display()))?;
     Ok(())
 }
 

@@ -46,7 +46,7 @@ pub fn collect(plan: &Plan, third: Third) -> Result<Collected, MeasurementError>
         let mut turns = Vec::new();
         for manner in &plan.recognisers {
             let (_, watched) = call::watch(conversation, (voice, spoken), manner, Eagerness::Never)?;
-            turns.extend(watched.into_iter().map(examples_of));
+            turns.extend(watched.iter().map(examples_of));
         }
         Ok(turns)
     })?;
@@ -92,7 +92,7 @@ pub fn with_interruptions(mut conversations: Vec<Conversation>) -> Vec<Conversat
     conversations
 }
 
-fn examples_of(turn: Watched) -> (Vec<Example>, Vec<u64>) {
+fn examples_of(turn: &Watched) -> (Vec<Example>, Vec<u64>) {
     let first = |from_ms: u64, to_ms: u64| {
         let mut within = turn
             .moments
