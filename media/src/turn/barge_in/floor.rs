@@ -63,7 +63,7 @@ impl Floor {
         if tokens.is_empty() {
             return Self::Silent;
         }
-        let nod = if tokens.len() == 1 { NOD_ALONE } else { NOD };
+        let nod = if is_alone(tokens) { NOD_ALONE } else { NOD };
         match score(tokens) {
             TAKEN.. => Self::Taken,
             LIKELY.. => Self::Likely,
@@ -85,11 +85,16 @@ pub fn tokens(words: &str) -> Vec<String> {
     tokens
 }
 
+/// Returns whether there is only one word.
+fn is_alone(tokens: &[String]) -> bool {
+    matches!(tokens, [token] if word_count(token) == 1)
+}
+
 fn score(tokens: &[String]) -> i32 {
     let first = tokens.first().map_or(0, |token| weights(token).1);
     let words: i32 = tokens.iter().map(|token| weights(token).0).sum();
     let pairs: i32 = tokens.windows(2).map(pair).sum();
-    let alone = if tokens.len() == 1 { ALONE } else { 0 };
+    let alone = if is_alone(tokens) { ALONE } else { 0 };
     BIAS + alone + first + words + pairs
 }
 
@@ -209,7 +214,8 @@ mod tests {
 
     #[test]
     fn words_in_a_script_without_spaces_count_by_their_length() {
-        assert_eq!(Floor::so_far("请停一下好吗我有问题"), Floor::Taken);
+        assert_eq!(Floor::of_turn("请停一下"), Floor::Likely);
+        assert_eq!(Floor::so_far("请停一下好吗我现在有一个问题"), Floor::Taken);
     }
 
     #[test]
