@@ -27,13 +27,15 @@ const PULL: f64 = 1e-5;
 /// Weights are ten times the log-odds.
 const SCALE: f64 = 10.0;
 
-/// Most difference from an unknown word with which a word is left out, and twice the greatest weight of a pair that is.
-const LEAST: u64 = 11;
+/// Most difference from an unknown word with which a word is left out, and greatest weight of a pair that is.
+const LEAST: u64 = 8;
 
 /// A feature of words.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Feature {
     Bias,
+    /// There is only one word.
+    Alone,
     Word(String),
     First(String),
     Pair(String, String),
@@ -105,6 +107,9 @@ fn pairs(all: &[Example]) -> BTreeSet<(String, String)> {
 
 fn features(tokens: &[String], pairs: &BTreeSet<(String, String)>) -> Vec<Feature> {
     let mut features = vec![Feature::Bias];
+    if tokens.len() == 1 {
+        features.push(Feature::Alone);
+    }
     features.extend(tokens.first().cloned().map(Feature::First));
     features.extend(tokens.iter().cloned().map(Feature::Word));
     let two = tokens.windows(2).filter_map(|two| match two {
@@ -153,6 +158,11 @@ fn source(weights: &BTreeMap<Feature, f64>) -> String {
     let _ = writeln!(text, "pub(super) const BIAS: i32 = {};\n", of(Feature::Bias));
     let _ = writeln!(
         text,
+        "/// Further weight of a single word.\npub(super) const ALONE: i32 = {};\n",
+        of(Feature::Alone)
+    );
+    let _ = writeln!(
+        text,
         "/// Weight of a word that is not in the table.\npub(super) const UNKNOWN: i32 = {};\n",
         of(Feature::Word(unknown.clone()))
     );
@@ -182,7 +192,7 @@ fn source(weights: &BTreeMap<Feature, f64>) -> String {
         _ => None,
     });
     let pairs = pairs
-        .filter(|(.., weight)| weight.unsigned_abs() > LEAST / 2)
+        .filter(|(.., weight)| weight.unsigned_abs() > LEAST)
         .map(|(one, two, weight)| format!("(\"{one}\", \"{two}\", {weight})"));
     text.push_str("\n/// Further weights of two successive words, in order.\n");
     table(&mut text, "PAIRS: &[(&str, &str, i8)]", pairs);

@@ -3,17 +3,20 @@
 //! The words' weights are summed: ten times the log-odds that these words interrupt. Weights are learned from the
 //! corpus of conversations (`docs/internals/turn-corpus.md`) and hold for all of its languages at once.
 
-use super::weights::{BIAS, PAIRS, UNKNOWN, UNKNOWN_FIRST, WORDS};
+use super::weights::{ALONE, BIAS, PAIRS, UNKNOWN, UNKNOWN_FIRST, WORDS};
 use crate::turn::words::{bare, word_count};
 
 /// Score from which the words take the floor.
-const TAKEN: i32 = 30;
+const TAKEN: i32 = 28;
 
 /// Score from which a turn that is over took the floor.
-const LIKELY: i32 = 2;
+const LIKELY: i32 = 0;
 
 /// Score up to which the words are only a nod.
-const NOD: i32 = -28;
+const NOD: i32 = -24;
+
+/// The same for a single word. One unknown word is above it: it may be misheard, or be an answer.
+const NOD_ALONE: i32 = -40;
 
 /// Weight of a nod in a language that the corpus does not have.
 const FOREIGN_NOD: i32 = -40;
@@ -60,10 +63,11 @@ impl Floor {
         if tokens.is_empty() {
             return Self::Silent;
         }
+        let nod = if is_alone(tokens) { NOD_ALONE } else { NOD };
         match score(tokens) {
             TAKEN.. => Self::Taken,
             LIKELY.. => Self::Likely,
-            score if score > NOD => Self::Undecided,
+            score if score > nod => Self::Undecided,
             _ => Self::Nod,
         }
     }
@@ -81,11 +85,17 @@ pub fn tokens(words: &str) -> Vec<String> {
     tokens
 }
 
+/// Returns whether there is only one word.
+fn is_alone(tokens: &[String]) -> bool {
+    matches!(tokens, [token] if word_count(token) == 1)
+}
+
 fn score(tokens: &[String]) -> i32 {
     let first = tokens.first().map_or(0, |token| weights(token).1);
     let words: i32 = tokens.iter().map(|token| weights(token).0).sum();
     let pairs: i32 = tokens.windows(2).map(pair).sum();
-    BIAS + first + words + pairs
+    let alone = if is_alone(tokens) { ALONE } else { 0 };
+    BIAS + alone + first + words + pairs
 }
 
 /// Returns the weight of a word anywhere, and the weight that it has besides as the first word.
@@ -114,7 +124,7 @@ fn pair(tokens: &[String]) -> i32 {
 fn begins_nod(token: &str) -> bool {
     let from = WORDS.partition_point(|(word, ..)| *word < token);
     let longer = WORDS.iter().skip(from).take_while(|(word, ..)| word.starts_with(token));
-    let mut nods = longer.filter(|(_, word, first)| i32::from(*word) + i32::from(*first) < NOD);
+    let mut nods = longer.filter(|(_, word, first)| i32::from(*word) + i32::from(*first) < 0);
     nods.next().is_some() || FOREIGN_NODS.iter().any(|nod| nod.starts_with(token))
 }
 
@@ -204,7 +214,8 @@ mod tests {
 
     #[test]
     fn words_in_a_script_without_spaces_count_by_their_length() {
-        assert_eq!(Floor::so_far("请停一下好吗我有问题"), Floor::Taken);
+        assert_eq!(Floor::of_turn("请停一下"), Floor::Likely);
+        assert_eq!(Floor::so_far("请停一下好吗我现在有一个问题"), Floor::Taken);
     }
 
     #[test]

@@ -23,7 +23,7 @@ const ERRORS: f64 = 0.08;
 const STRANGE: f64 = 0.15;
 
 /// Share of the nods of which a recogniser hears one word that was not said, as of a cough.
-const MISHEARD: f64 = 0.06;
+const MISHEARD: f64 = 0.15;
 
 /// Weight of the pieces of longer turns against interruptions.
 const PIECES: f64 = 0.3;
@@ -92,11 +92,17 @@ impl Drawing {
 
     fn overlaps(&mut self, kinds: &[OverlapKind], takes: bool) {
         let grammar = self.grammar.clone();
-        let templates: Vec<&Template> = kinds.iter().flat_map(|kind| grammar.overlaps(*kind)).collect();
-        let weight = 1.0 / (templates.len() * DRAWS) as f64;
-        for template in templates {
-            for _ in 0..DRAWS {
-                let words = self.draw(template);
+        let templates = kinds.iter().flat_map(|kind| grammar.overlaps(*kind));
+        let drawn: Vec<Vec<Vec<String>>> = templates
+            .map(|template| (0..DRAWS).map(|_| self.draw(template)).collect())
+            .collect();
+        // A template of many sentences counts more, but not as much as so many templates.
+        let counts = drawn.iter().map(|draws| draws.iter().collect::<BTreeSet<_>>().len());
+        let counts: Vec<f64> = counts.map(|count| (count as f64).sqrt()).collect();
+        let whole = counts.iter().sum::<f64>() * DRAWS as f64;
+        for (draws, count) in drawn.into_iter().zip(counts) {
+            let weight = count / whole;
+            for words in draws {
                 self.add(words.clone(), takes, weight, true);
                 if takes && words.len() > 2 {
                     // So much may be known when it is decided.
