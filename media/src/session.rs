@@ -419,11 +419,6 @@ impl AudioSession {
         over_agent && words::is_backchannel(text) && !self.endpointing.expectation().takes_backchannel(text)
     }
 
-    fn forget_words(&mut self) {
-        self.words.clear();
-        self.floor = Floor::Silent;
-    }
-
     /// Ends a turn. During playout a turn of backchannels or without words is not reported. Other turns interrupt
     /// the agent, if it may be interrupted and their words are not as likely misheard.
     fn turn_over(&mut self, utterance: Utterance) {

@@ -142,6 +142,11 @@ impl AudioSession {
         self.settle();
     }
 
+    pub(super) fn forget_words(&mut self) {
+        self.words.clear();
+        self.floor = Floor::Silent;
+    }
+
     fn began(&mut self, began: Option<u64>) {
         if let Some(at_ms) = began {
             self.backchannel = None;
