@@ -1,6 +1,6 @@
 //! Classifies recognised words: closed or open, being spelled, a mere backchannel.
 
-use super::barge_in::floor::Floor;
+use super::barge_in::floor;
 
 /// The way in which a stretch of words ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,7 +216,7 @@ pub fn any(words: &str) -> bool {
 
 /// Returns whether the words are nothing but a backchannel. No words are not a backchannel.
 pub fn is_backchannel(words: &str) -> bool {
-    Floor::of_turn(words) == Floor::Nod
+    floor::is_nod(words)
 }
 
 /// Returns whether the words are only such with which people pick up: "Hello?", "Yes, good morning." No words

@@ -73,6 +73,22 @@ impl Floor {
     }
 }
 
+/// Returns whether a turn is a nod in each of its words. An answer that begins like a nod ("Very many.") is none.
+pub fn is_nod(words: &str) -> bool {
+    let tokens = tokens(words);
+    let weighed = tokens.iter().enumerate().map(|(at, token)| match weights(token) {
+        (word, first) if at == 0 => word + first,
+        (word, _) => word,
+    });
+    let mut nods: Vec<bool> = weighed.map(|weight| weight <= 0).collect();
+    for (at, two) in tokens.windows(2).enumerate() {
+        if pair(two) < 0 {
+            nods.iter_mut().skip(at).take(2).for_each(|nod| *nod = true);
+        }
+    }
+    Floor::of(&tokens) == Floor::Nod && nods.into_iter().all(|nod| nod)
+}
+
 /// Returns the words as the weights know them: in lower case without punctuation. A word said several times in a row
 /// counts once.
 pub fn tokens(words: &str) -> Vec<String> {
@@ -192,6 +208,10 @@ mod tests {
             "はい",
         ] {
             assert_eq!(Floor::so_far(words), Floor::Nod, "{words:?}");
+            assert!(is_nod(words), "{words:?}");
+        }
+        for words in ["", "Very many.", "Good morning, Miller.", "Sí, el martes.", "zebra"] {
+            assert!(!is_nod(words), "{words:?}");
         }
     }
 
