@@ -303,9 +303,11 @@ impl Expectation {
     pub fn takes_backchannel(&self, words: &str) -> bool {
         match self {
             Self::Any => true,
-            Self::YesNo => words
-                .split_whitespace()
-                .any(|word| PLAIN_YES.contains(&bare(word).as_str())),
+            // "Okay, that's fine." says more than a nod of one word.
+            Self::YesNo => {
+                let mut spoken = words.split_whitespace();
+                spoken.clone().count() > 1 || spoken.any(|word| PLAIN_YES.contains(&bare(word).as_str()))
+            }
             Self::Choice(_) | Self::Figure | Self::Words | Self::Dictation(_) => false,
         }
     }

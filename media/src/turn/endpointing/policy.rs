@@ -22,6 +22,9 @@ const SPELLING_PAUSE_MS: u64 = 1_700;
 /// Least pause in milliseconds while so little is spelled that more must follow.
 const SHORT_PAUSE_MS: u64 = 2_800;
 
+/// Milliseconds added to twice the base pause after a hesitation: people think for up to two seconds in mid-sentence.
+const HESITATION_MS: u64 = 1_600;
+
 /// Most milliseconds by which the evidence shortens the pause. An agent that is patient with pauses must not
 /// be hurried by a sentence end that the recogniser guessed.
 const MOST_HURRIED_MS: u64 = 200;
@@ -70,6 +73,7 @@ impl PausePolicy {
         let (ending, progress) = (evidence.ending, evidence.progress);
         let least = match progress {
             Progress::Short => SHORT_PAUSE_MS,
+            _ if ending == Ending::Hesitating => self.base_ms * 2 + HESITATION_MS,
             _ if evidence.is_dictated => SPELLING_PAUSE_MS,
             _ => short.max(ASK_MS),
         };
