@@ -87,9 +87,8 @@ fn described_fields() -> Vec<(String, String, Vec<String>)> {
     found
 }
 
-#[tokio::test(start_paused = true)]
-async fn every_described_field_is_known() {
-    let app = TestApp::start().await;
+/// Makes one of each thing that a path can name. Returns the placeholders with the ids.
+async fn one_of_each(app: &TestApp) -> [(&'static str, String); 10] {
     let made = |path: &'static str, body: Value, id: &'static str| {
         let client = &app.client;
         async move { client.post(path, body).await.expect(201).text(&format!("/data/{id}")) }
@@ -101,7 +100,7 @@ async fn every_described_field_is_known() {
     let call = json!({ "agentId": agent, "phoneNumber": "+15550001112" });
     let key = json!({ "name": "k", "scopes": ["read"] });
     let tool = json!({ "name": "t", "description": "d", "url": "https://example.com/" });
-    let ids = [
+    [
         (
             "{campaignId}",
             made("/public/v1/campaigns", campaign, "campaignId").await,
@@ -135,11 +134,22 @@ async fn every_described_field_is_known() {
         ),
         ("{keyId}", made("/public/v1/me/api-keys", key, "keyId").await),
         ("{agentId}", agent),
-    ];
+    ]
+}
+
+/// Returns a path with the ids in place of the placeholders.
+fn with_ids(path: String, ids: &[(&str, String)]) -> String {
+    ids.iter().fold(path, |path, (name, id)| path.replace(name, id))
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_described_field_is_known() {
+    let app = TestApp::start().await;
+    let ids = one_of_each(&app).await;
     let bodies = described_fields();
     assert!(bodies.len() >= 12, "{bodies:?}");
     for (method, path, names) in bodies {
-        let path = ids.iter().fold(path, |path, (name, id)| path.replace(name, id));
+        let path = with_ids(path, &ids);
         for name in names {
             // A value that fits no field's type, so that nothing is changed.
             let request = app.client.request(&method.to_uppercase(), &path);
@@ -149,6 +159,52 @@ async fn every_described_field_is_known() {
             assert!(!unknown, "{method} {path} does not know `{name}`");
         }
     }
+}
+
+/// Returns the bodies that set a field to `null` which neither the schema nor any schema below knows.
+fn unknown_nulls(description: &Value, schema: &Value, depth: usize) -> Vec<Value> {
+    let schema = match schema["$ref"].as_str() {
+        Some(reference) => description.pointer(reference.trim_start_matches('#')).unwrap(),
+        None => schema,
+    };
+    let alternatives = ["oneOf", "anyOf", "allOf"]
+        .iter()
+        .filter_map(|name| schema[*name].as_array());
+    let alternatives = alternatives.flatten();
+    let mut bodies: Vec<Value> = alternatives
+        .flat_map(|one| unknown_nulls(description, one, depth))
+        .collect();
+    if schema["additionalProperties"] == json!(false) {
+        bodies.push(json!({ "nonsense": null }));
+    }
+    if depth > 0 {
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            let inner = unknown_nulls(description, field, depth - 1);
+            bodies.extend(inner.into_iter().map(|body| json!({ name: body })));
+        }
+    }
+    bodies
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_field_that_a_patch_does_not_know_is_refused_even_if_it_is_null() {
+    let app = TestApp::start().await;
+    let ids = one_of_each(&app).await;
+    let description = description();
+    let mut tried = 0;
+    for (method, path, operation) in operations(&description) {
+        let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+        if method != "patch" {
+            continue;
+        }
+        let path = with_ids(path, &ids);
+        for body in unknown_nulls(&description, schema, 4) {
+            let answer = app.client.patch(&path, body.clone()).await;
+            assert_eq!(answer.status, 400, "{path} {body}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 30, "{tried}");
 }
 
 /// Returns the routes as listed in the API's source files: path and method.

@@ -163,6 +163,23 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Puts the `null`s of a merge patch into the merged object, and into its fields named `nested`. A reader that takes
+/// `null` for a missing field then still rejects names that it does not know.
+pub fn keep_nulls(merged: &mut Value, patch: &Value, nested: &[&str]) {
+    let (Value::Object(merged), Value::Object(patch)) = (merged, patch) else {
+        return;
+    };
+    for (name, value) in patch {
+        if value.is_null() {
+            merged.insert(name.clone(), Value::Null);
+        } else if nested.contains(&name.as_str())
+            && let Some(inner) = merged.get_mut(name)
+        {
+            keep_nulls(inner, value, &[]);
+        }
+    }
+}
+
 /// Rejects every field of a body that must be empty.
 pub fn none(body: &Map<String, Value>) -> ApiResult<()> {
     let mut fields = Fields::of(body, "");

@@ -17,7 +17,7 @@ use super::{
     body::JsonObject,
     envelope::Reply,
     error::{ApiResult, OrNoSuch},
-    fields::Fields,
+    fields::{Fields, keep_nulls},
     optimistic::until_written,
     query::{NoParameters, Query},
 };
@@ -28,6 +28,15 @@ const PER_NUMBER: std::ops::RangeInclusive<i64> = 1..=1_000;
 const PER_DAY: std::ops::RangeInclusive<i64> = 1..=10_000_000;
 /// Maximum prefixes of a list.
 const PREFIXES: usize = 1_000;
+
+/// Fields of an account's rules.
+const FIELDS: [&str; 5] = [
+    "callingHours",
+    "callsPerNumber",
+    "allowedPrefixes",
+    "dailyCalls",
+    "liveListening",
+];
 
 /// Returns the routes of the safeguards.
 pub fn routes() -> Router<RestState> {
@@ -51,6 +60,7 @@ async fn patch(
         let row = state.store.safeguards(account.id).await?;
         let mut merged = json!(row.safeguards);
         merge(&mut merged, &patch);
+        keep_nulls(&mut merged, &patch, &FIELDS);
         let new = read(merged.as_object().unwrap_or(&Map::new()))?;
         Ok(state.store.set_safeguards(account.id, row.version, new).await)
     });
@@ -63,13 +73,7 @@ async fn patch(
 /// Reads the rules from a body.
 fn read(body: &Map<String, Value>) -> ApiResult<Safeguards> {
     let mut fields = Fields::of(body, "");
-    fields.only(&[
-        "callingHours",
-        "callsPerNumber",
-        "allowedPrefixes",
-        "dailyCalls",
-        "liveListening",
-    ]);
+    fields.only(&FIELDS);
     let rules = Safeguards {
         calling_hours: part(&mut fields, "callingHours", calling_hours),
         calls_per_number: part(&mut fields, "callsPerNumber", calls_per_number),

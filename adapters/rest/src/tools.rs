@@ -20,7 +20,7 @@ use super::{
     cursor::Binding,
     envelope::Reply,
     error::{ApiError, ApiResult, Conflict, OrNoSuch, removed},
-    fields::Fields,
+    fields::{Fields, keep_nulls},
     idempotency::{IdempotencyKey, RequestHash},
     optimistic::{IfMatch, until_written},
     path_id::PathId,
@@ -306,6 +306,7 @@ async fn patch(
         expected.check(row.version)?;
         let mut merged = json!(row.tool);
         merge(&mut merged, &patch);
+        keep_nulls(&mut merged, &patch, &[]);
         let new = read(merged.as_object().unwrap_or(&Map::new()), &state.address_policy)?;
         let name = new.name.clone();
         match state.store.update_tool(account.id, id, row.version, new).await {

@@ -17,6 +17,7 @@ use super::{
     cursor::Binding,
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch, removed},
+    fields::keep_nulls,
     idempotency::{IdempotencyKey, RequestHash},
     optimistic::{IfMatch, until_written},
     path_id::PathId,
@@ -145,6 +146,7 @@ async fn patch(
         expected.check(row.version)?;
         let mut merged = json!(row.rule);
         merge(&mut merged, &patch);
+        keep_nulls(&mut merged, &patch, &["transferDestination"]);
         let new = read(&merged)?;
         let update = state.store.update_transfer_rule(account.id, id, row.version, new);
         Ok(update.await)
