@@ -91,6 +91,10 @@ pub struct DemoArgs {
     /// espeak; calls three phones
     #[arg(long, conflicts_with_all = ["csv", "contacts"])]
     pub voice: Option<ProviderName>,
+
+    /// Address that `ringback serve` is to serve on afterwards, for the links printed at the end
+    #[arg(long, env = "RINGBACK_LISTEN", default_value = "127.0.0.1:8080", value_parser = listen_address)]
+    pub listen: SocketAddr,
 }
 
 /// Arguments of `ringback phones`.

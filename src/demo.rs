@@ -22,6 +22,7 @@ use crate::{
 use carriers::settings::CarrierSettings;
 use domain::accounts;
 use integrations::{calendars::CalendarConfig, deliveries::MailConfig};
+use net::bind::reachable;
 use providers::{babble::imperfect::Imperfection, config::ProviderConfig};
 use storage::{DatabaseUrl, retention::Kept};
 
@@ -33,9 +34,6 @@ const LIMIT_PER_CONTACT: Duration = Duration::from_millis(500);
 
 /// Time limit of the analysis after the last call.
 const ANALYSIS_LIMIT: Duration = Duration::from_secs(10);
-
-/// Address of `ringback serve` without settings.
-const SERVED_NEXT: &str = "http://127.0.0.1:8080";
 
 const SAMPLE: &str = include_str!("demo/contacts.csv");
 
@@ -101,13 +99,15 @@ pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
     report::print_outcomes(&rows);
     report::print_one_transcript(&conversations);
     let program = std::env::args().next().unwrap_or_else(|| "ringback".into());
+    let served = format!("http://{}", reachable(args.listen));
     report::print_places(&report::Places {
         folder: &folder,
         address: &address,
+        served: &served,
         api_key: &new.api_key,
         campaign: &campaign,
         program: &program,
-        login_link: &login_link(SERVED_NEXT, &token),
+        login_link: &login_link(&served, &token),
     });
     let good = state["status"] == "completed" && report::all_as_expected(&rows);
     println!(

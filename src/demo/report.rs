@@ -125,6 +125,8 @@ pub struct Places<'a> {
     pub folder: &'a Path,
     /// Address that the service had.
     pub address: &'a str,
+    /// Address that the service will have if it is started again.
+    pub served: &'a str,
     /// API key of the account.
     pub api_key: &'a str,
     /// Id of the campaign.
@@ -156,12 +158,12 @@ pub fn print_places(places: &Places<'_>) {
     );
     println!("To use the API there:");
     println!(
-        "  curl -H 'x-api-key: {}' http://127.0.0.1:8080/public/v1/conversations",
-        places.api_key
+        "  curl -H 'x-api-key: {}' {}/public/v1/conversations",
+        places.api_key, places.served
     );
     println!(
-        "  curl -H 'x-api-key: {}' http://127.0.0.1:8080/public/v1/campaigns/{}",
-        places.api_key, places.campaign
+        "  curl -H 'x-api-key: {}' {}/public/v1/campaigns/{}",
+        places.api_key, places.served, places.campaign
     );
 }
 

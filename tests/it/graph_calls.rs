@@ -166,6 +166,38 @@ async fn a_models_stub_routes_as_the_words_do() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_hello_before_a_question_is_no_answer_to_it() {
+    let edge =
+        |target: &str, condition: Value| json!({ "source": "ask", "target": target, "forwardCondition": condition });
+    let said = |text: &str| json!({ "type": "say", "message": { "type": "literal", "text": text } });
+    let always = |source: &str, target: &str| json!({ "source": source, "target": target, "forwardCondition": { "type": "unconditional" } });
+    let question = "Would you like to talk to sales or to support?";
+    let agent = json!({
+        "name": "Desk",
+        "conversationConfig": { "agent": { "prompt": { "prompt": "You are the reception of Greenfield." } } },
+        "workflow": {
+            "nodes": {
+                "start": { "type": "start" },
+                "ask": { "type": "say", "message": { "type": "literal", "text": question }, "waitForUserResponse": true },
+                "sales": said("Sales will call you."),
+                "nobody": said("Then good bye."),
+                "end": { "type": "end" },
+            },
+            "edges": {
+                "a": always("start", "ask"),
+                "b": edge("sales", json!({ "type": "llm", "condition": "The caller asks for the sales team" })),
+                "c": edge("nobody", json!({ "type": "else" })),
+                "d": always("sales", "end"),
+                "e": always("nobody", "end"),
+            },
+        },
+    });
+    let (_world, conversation, heard) = called(scripts(&["I want the sales team, please."]), agent).await;
+    assert_eq!(path(&conversation), ["start", "ask", "sales", "end"], "{heard:?}");
+    assert_eq!(heard, [question, "Sales will call you."], "{conversation:#}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_conversation_without_a_graph_shows_no_path() {
     let mut plain = reception();
     plain["workflow"] = json!({});

@@ -89,7 +89,7 @@ pub struct Workflow {
     /// Map of id to node.
     #[schema(value_type = Object)]
     pub nodes: Map<String, Value>,
-    /// Whether a call may enter each agent only once.
+    /// Whether a call may enter each agent only once. Also read as `prevent_subagent_loops`.
     pub prevent_subagent_loops: bool,
     /// Model that judges `llm` conditions, as in `agent.prompt.llm`. If unset, the agent's own.
     #[serde(skip_serializing_if = "Option::is_none")]

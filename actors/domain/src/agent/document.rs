@@ -1,7 +1,10 @@
 //! The stored document of an agent: only what a client set. It is validated when it is stored, merged by
 //! patches, and completed with the defaults when it is read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use serde_json::{Map, Value, json};
 
@@ -33,7 +36,7 @@ const WORKFLOW: &str = "workflow";
 ///
 /// Returns all problems of the body.
 pub fn validate_create(body: &Value) -> Result<Map<String, Value>, Vec<Problem>> {
-    let (document, problems) = checked(body);
+    let (document, problems) = checked(&in_our_spelling(body));
     if problems.is_empty() {
         Ok(document)
     } else {
@@ -48,6 +51,7 @@ pub fn validate_create(body: &Value) -> Result<Map<String, Value>, Vec<Problem>>
 ///
 /// Returns all problems of the patch and of the merged document.
 pub fn merge_patch(stored: &Map<String, Value>, patch: &Value) -> Result<Map<String, Value>, Vec<Problem>> {
+    let patch = &*in_our_spelling(patch);
     let (_, mut problems) = Walk::check(patch, &AGENT, Mode::Patch);
     if !patch.is_object() {
         return Err(problems);
@@ -155,6 +159,21 @@ pub fn config_problems(config: &Map<String, Value>) -> Vec<Problem> {
     let (_, problems) = Walk::check(&body, &AGENT, Mode::Patch);
     let known = problems.into_iter().filter(|problem| problem.code != "unknown_field");
     known.collect()
+}
+
+/// Returns a body with the graph's own field in our spelling. Nodes and edges are stored in the spelling that they have.
+fn in_our_spelling(body: &Value) -> Cow<'_, Value> {
+    const THEIRS: &str = "prevent_subagent_loops";
+    if body.get(WORKFLOW).and_then(|workflow| workflow.get(THEIRS)).is_none() {
+        return Cow::Borrowed(body);
+    }
+    let mut body = body.clone();
+    if let Some(workflow) = body.get_mut(WORKFLOW).and_then(Value::as_object_mut)
+        && let Some(value) = workflow.shift_remove(THEIRS)
+    {
+        workflow.entry("preventSubagentLoops").or_insert(value);
+    }
+    Cow::Owned(body)
 }
 
 fn checked(body: &Value) -> (Map<String, Value>, Vec<Problem>) {

@@ -42,6 +42,18 @@ impl Graph {
         changed
     }
 
+    /// Returns whether the edges of this node wait for the caller's answer to its message.
+    pub fn awaits_answer(&self, node: &str) -> bool {
+        let kind = self.node(node).map(|node| &node.kind);
+        matches!(
+            kind,
+            Some(NodeKind::Say {
+                wait_for_user_response: true,
+                ..
+            })
+        )
+    }
+
     /// Returns whether a message of this node is said by the agent with changes of its own.
     pub fn changes_message(&self, node: &str) -> bool {
         self.node(node).is_some_and(|node| {

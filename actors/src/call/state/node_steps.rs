@@ -77,7 +77,10 @@ impl State {
         now_ms: u64,
         fx: &mut Vec<Effect>,
     ) -> Result<(), Input<'static>> {
-        if self.user.unanswered {
+        if self.graph().is_some_and(|rules| rules.graph.awaits_answer(node)) {
+            // Words before the question are no answer to it.
+            self.forget_words();
+        } else if self.user.unanswered {
             self.judge_later();
         }
         if self.graph().is_some_and(|rules| rules.graph.changes_message(node)) {

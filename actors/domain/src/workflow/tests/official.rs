@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::id::ToolId;
+use crate::{agent::validate_create, id::ToolId};
 
 fn workflow(tool: ToolId) -> Value {
     json!({
@@ -42,8 +42,10 @@ fn workflow(tool: ToolId) -> Value {
 #[test]
 fn a_graph_of_the_official_package_is_read_and_walked() {
     let tool = ToolId::new();
-    let mut given = workflow(tool);
-    given.as_object_mut().unwrap().shift_remove("prevent_subagent_loops");
+    let config = json!({ "agent": { "prompt": { "prompt": "You sell." } } });
+    let agent = json!({ "name": "Sales", "conversationConfig": config, "workflow": workflow(tool) });
+    let stored = validate_create(&agent).unwrap();
+    let given = stored["workflow"].clone();
     let graph = read(&given);
     let node = graph.node("node_sales").unwrap();
     assert_eq!(
