@@ -13,10 +13,12 @@ use domain::{
     },
 };
 use futures_util::stream::{self, BoxStream, StreamExt};
+use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 use sim::exchange::{Script, Step};
 
 use support::{
+    client::{Answer, send},
     words::lines,
     world::{World, WorldSettings},
 };
@@ -135,22 +137,23 @@ async fn the_user_speaks_first_and_a_call_ends_at_its_own_maximum() {
     assert!((10..=16).contains(&seconds), "{over:#}");
 }
 
+/// Uploads a file for a campaign.
+async fn upload(world: &World, agent: &str, rows: String, launch: bool) -> Answer {
+    let form = Form::new()
+        .text("name", "Spring")
+        .text("agentId", agent.to_owned())
+        .text("launch", launch.to_string())
+        .part("file", Part::text(rows).file_name("c.csv"));
+    send(world.client.request("POST", "/public/v1/campaigns/csv").multipart(form)).await
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_column_of_a_file_overrides_for_its_row() {
     let world = world(&Mirror::default()).await;
     let agent = world.agent(agent(&all())).await;
     let rows = "phone,persona,override.greetingMessage\n+15550100011,silent,Good day.\n+15550100012,silent,\n";
-    let part = reqwest::multipart::Part::text(rows).file_name("c.csv");
-    let form = reqwest::multipart::Form::new()
-        .text("name", "Spring")
-        .text("agentId", agent.clone())
-        .text("launch", "true")
-        .part("file", part);
-    let request = world.client.request("POST", "/public/v1/campaigns/csv").multipart(form);
-    let campaign = support::client::send(request)
-        .await
-        .expect(201)
-        .text("/data/campaignId");
+    let made = upload(&world, &agent, rows.to_owned(), true).await.expect(201);
+    let campaign = made.text("/data/campaignId");
     world.until_status(&campaign, "completed", 600).await;
     for (number, greeting) in [("+15550100011", "Good day."), ("+15550100012", "Hello, this is Ann.")] {
         let over = world.conversation(&campaign, number).await;
@@ -192,4 +195,27 @@ async fn a_missing_setting_and_a_wrong_value_refuse_the_call() {
         answer.fields(),
         [("overrides.llm", "invalid"), ("overrides.voice", "unknown_field")]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_contact_with_overrides_as_a_single_call_spells_them_is_refused() {
+    let world = world(&Mirror::default()).await;
+    let agent = world.agent(agent(&all())).await;
+    let contacts = json!([{ "phoneNumber": "+15550100011", "overrides": { "greetingMessage": "Good day." } }]);
+    let body = json!({ "name": "c", "agentId": agent, "contacts": contacts });
+    let refused = world.client.post("/public/v1/campaigns", body).await.expect(400);
+    assert_eq!(refused.fields(), [("contacts[0].overrides", "not_allowed")]);
+    for header in [
+        "overrides",
+        "overrides.greetingMessage",
+        "Overrides.llm",
+        "override.nonsense",
+    ] {
+        let rows = format!("phone,{header}\n+15550100011,x\n");
+        let refused = upload(&world, &agent, rows, false).await.expect(400);
+        assert!(
+            refused.body.to_string().contains("override.greetingMessage"),
+            "{header}: {refused:?}"
+        );
+    }
 }

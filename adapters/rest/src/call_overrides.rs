@@ -23,11 +23,13 @@ pub fn is_override(name: &str) -> bool {
         .is_some_and(|name| OVERRIDES.contains(&name))
 }
 
-/// Returns the problem of a column or field that names an unknown override.
+/// Returns the problem of a column or field that names an unknown override, or is spelled as in a single call.
 pub fn unknown_override(name: &str) -> Option<String> {
-    let begins = name
-        .get(..OVERRIDE_PREFIX.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(OVERRIDE_PREFIX));
+    let begins = [OVERRIDE_PREFIX, "overrides."].iter().any(|prefix| {
+        name.get(..prefix.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    });
+    let begins = begins || name.eq_ignore_ascii_case("overrides");
     (begins && name != LANGUAGE_OVERRIDE && !is_override(name)).then(|| {
         let known = OVERRIDES.map(|name| format!("`{OVERRIDE_PREFIX}{name}`")).join(", ");
         format!(

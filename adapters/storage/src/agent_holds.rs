@@ -176,11 +176,11 @@ pub(super) async fn taken(
     Ok(taken.into_iter().collect())
 }
 
-/// Returns the campaigns that dial with the agent or will, the agents that transfer calls to it, and its
+/// Returns the campaigns that dial with the agent, will, or could if they are launched, the agents that transfer calls to it, and its
 /// calls that are not over. The list is limited.
 pub(super) async fn holders(work: &mut Work<'_>, account: AccountId, agent: AgentId) -> StoreResult<Vec<Holder>> {
     let campaigns = "SELECT id, name FROM campaigns WHERE account = $1 AND agent = $2 AND importing = 0 \
-                     AND deleted_at IS NULL AND status IN ('waiting', 'running', 'paused', 'delayed') \
+                     AND deleted_at IS NULL AND status IN ('draft', 'waiting', 'running', 'paused', 'delayed') \
                      ORDER BY id LIMIT $3";
     let agents = "SELECT a.id, a.name FROM agent_transfers t JOIN agents a ON a.id = t.agent \
                   WHERE a.account = $1 AND t.target = $2 AND a.id <> $2 AND a.deleted_at IS NULL ORDER BY a.id LIMIT $3";

@@ -207,6 +207,11 @@ pub async fn an_agent_in_use_is_not_deleted(fixture: Fixture) {
     let scene = fixture.scene().await;
     let (store, account) = (&scene.store, scene.account);
     let campaign = scene.draft("Dials", 0..2).await;
+    let held = store.delete_agent(account, scene.agent).await;
+    assert!(
+        matches!(held, Ok(Removal::Held(_))),
+        "a draft can be launched: {held:?}"
+    );
     for status in [
         CampaignStatus::Running,
         CampaignStatus::Paused,
