@@ -1,6 +1,6 @@
 // The start: texts, a login link, the session, and then the shell or the sign-in.
 import { html, render } from './lib/ui.js';
-import { ApiError, post, request } from './lib/api.js';
+import { ApiError, post, request, signedIn } from './lib/api.js';
 import { loadTexts, t } from './lib/i18n.js';
 import { match, startRouter } from './lib/router.js';
 import { routes } from './routes.js';
@@ -26,6 +26,7 @@ async function useLoginLink() {
 async function start(problem) {
   try {
     const { data } = await request('GET', '/me', { patient: false, anonymous: true });
+    signedIn(data.email);
     render(html`<${Shell} email=${data.email} />`, root);
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) render(html`<${SignInPage} problem=${problem} onSignedIn=${() => start()} />`, root);

@@ -1,8 +1,8 @@
 // What surrounds every page: skip link, navigation, banner of the connection, and the page of the present address.
 import { html, useEffect, useLayoutEffect, useState } from '../lib/ui.js';
-import { connection, del, sessionEnded } from '../lib/api.js';
+import { connection, del, otherAccount, sessionEnded } from '../lib/api.js';
 import { t } from '../lib/i18n.js';
-import { match, place } from '../lib/router.js';
+import { match, place, reload } from '../lib/router.js';
 import { useStore } from '../lib/store.js';
 import { navigation, routes } from '../routes.js';
 import { Dialog, Overlays, toastError } from './dialog.js';
@@ -12,7 +12,7 @@ import { Loading } from './states.js';
 
 /** @param {{ email: string }} props */
 export function Shell({ email }) {
-  const { path } = useStore(place), ended = useStore(sessionEnded);
+  const { path } = useStore(place), ended = useStore(sessionEnded), other = useStore(otherAccount);
   const [open, setOpen] = useState(false);
   useEffect(() => setOpen(false), [path]);
   const route = routes.find((each) => match(each.path, path));
@@ -42,7 +42,9 @@ export function Shell({ email }) {
     <div class="content"><${ConnectionBanner} /><main id="main" tabindex="-1"><${CurrentPage} key=${path} route=${route} path=${path} /></main></div>
     <${Overlays} />
     ${ended && html`<${Dialog} title=${t('signIn.again')}><p>${t('signIn.kept')}</p>
-      <${SignIn} email=${email} onSignedIn=${() => sessionEnded.set(false)} /><//>`}`;
+      <${SignIn} email=${email} onSignedIn=${() => sessionEnded.set(false)} /><//>`}
+    ${other && html`<${Dialog} title=${t('signIn.other')}><p>${t('signIn.otherHelp', { other, email })}</p>
+      <div class="actions"><button class="primary" onClick=${reload}>${t('shell.reload')}</button></div><//>`}`;
 }
 
 function ConnectionBanner() {

@@ -33,6 +33,15 @@ export const connection = createStore(/** @type {'ok' | 'lost' | 'busy'} */ ('ok
 /** Whether the session has ended: requests wait until somebody signs in again. */
 export const sessionEnded = createStore(false);
 
+/** The account that another tab of this browser was signed in to after this one. */
+export const otherAccount = createStore('');
+const accounts = new BroadcastChannel('ringback.account');
+/** Tells other tabs who is signed in, and learns it from them. @param {string} email */
+export function signedIn(email) {
+  accounts.onmessage = ({ data }) => otherAccount.set(data === email ? '' : data);
+  accounts.postMessage(email);
+}
+
 /** A key for one creating request; keep it while the same form is sent again. */
 export const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, '0')).join('');
 

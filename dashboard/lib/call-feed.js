@@ -29,17 +29,18 @@ function next(feed, type, data) {
 
 /**
  * Follows a call in progress.
- * @param {string} id @param {() => void} onTurn A turn is over, or some may have been missed. @returns {Feed & { retry: () => void }}
+ * @param {string} id @param {() => void} onTurn A turn is over, or some may have been missed.
+ * @param {() => void} [onGone] There is nothing to follow, or not any more. @returns {Feed & { retry: () => void }}
  */
-export function useCallFeed(id, onTurn) {
+export function useCallFeed(id, onTurn, onGone) {
   const [feed, setFeed] = useState(/** @type {Feed} */ ({ words: {} }));
   const [round, setRound] = useState(0);
-  const latest = useRef(onTurn);
-  latest.current = onTurn;
+  const latest = useRef({ onTurn, onGone });
+  latest.current = { onTurn, onGone };
   useEffect(() => stream(`/conversations/${id}/live`, ({ type, id: number, data }) => {
     // Each stream counts its events, and begins with how things are.
     setFeed((old) => next(number === '1' ? { words: {} } : old, type, data));
-    if (type === 'turn' || type === 'lost' || type === 'operator') latest.current();
-  }, { onRefused: (refusal) => setFeed({ words: {}, refusal }) }), [id, round]);
+    if (type === 'turn' || type === 'lost' || type === 'operator') latest.current.onTurn();
+  }, { onRefused: (refusal) => { setFeed({ words: {}, refusal }); latest.current.onGone?.(); } }), [id, round]);
   return { ...feed, retry: () => { setFeed({ words: {} }); setRound(round + 1); } };
 }

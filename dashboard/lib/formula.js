@@ -7,6 +7,8 @@ const LEVELS = [{ or: 'or' }, { and: 'and' }, { '==': 'eq', '!=': 'neq', '>=': '
 const SIGNS = new Map(LEVELS.flatMap((level, at) => Object.entries(level).map(([sign, name]) => [`${name}_operator`, { sign, at }])));
 const TYPES = ['string', 'number', 'integer', 'boolean'], TOP = LEVELS.length;
 const TOKEN = /\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)'|\{\{([^}]+)\}\}|(\d+(?:\.\d+)?)|([A-Za-z_][\w.]*)|(==|!=|>=|<=|[-+*/<>(),]))/y;
+/** Longest text of a formula: what is nested deeper than this allows could not be shown. */
+export const MOST_CHARS = 2000;
 const WORDS = ['and', 'or', 'if', 'ask', 'true', 'false', 'null'];
 
 /** No text can be made of the expression, or no expression of the text: then `at` says where it stops making sense. */

@@ -29,7 +29,7 @@ export function readGraph(given) {
   const graph = spelled(isObject(given?.workflow) ? given.workflow : isObject(given) ? given : {});
   const objects = (/** @type {any} */ map) =>
     Object.fromEntries(Object.entries(isObject(map) ? map : {}).map(([id, each]) => [id, isObject(each) ? each : {}]));
-  return { ...graph, nodes: objects(graph.nodes), edges: objects(graph.edges) };
+  return { preventSubagentLoops: false, ...graph, nodes: objects(graph.nodes), edges: objects(graph.edges) };
 }
 
 const has = (/** @type {Record<string, any>} */ map, /** @type {any} */ id) => typeof id === 'string' && Object.hasOwn(map, id);

@@ -23,11 +23,10 @@ export async function loadTexts() {
   document.documentElement.lang = language;
 }
 
-/** Keeps the choice and loads the page again in it. @param {{ language?: string, zone?: string }} choice */
+/** Keeps the choice for the next time that the page is loaded. @param {{ language?: string, zone?: string }} choice */
 export function choose(choice) {
   if (choice.language) store('language', choice.language);
   if (choice.zone) store('zone', choice.zone);
-  location.reload();
 }
 
 const plural = new Intl.PluralRules(language);

@@ -27,11 +27,18 @@ export function setQuery(changes) {
 
 export const useQuery = () => useStore(place).query;
 
+let isReloading = false;
+/** Loads the page again without a question. */
+export function reload() {
+  isReloading = true;
+  location.reload();
+}
+
 /** Asks with `question` before the page is left while `dirty`. @param {boolean} dirty @param {string} question */
 export function useUnsaved(dirty, question) {
   useEffect(() => {
     if (!dirty) return;
-    const leave = (/** @type {BeforeUnloadEvent} */ event) => event.preventDefault();
+    const leave = (/** @type {BeforeUnloadEvent} */ event) => { if (!isReloading) event.preventDefault(); };
     const ask = () => confirm(question);
     guards.add(ask);
     addEventListener('beforeunload', leave);

@@ -149,7 +149,7 @@ export function AgentGraph({ agent, etag, findings: reported, choices, edits, pr
       <div class="row"><button class="primary" aria-disabled=${busy} onClick=${save}>${busy ? t('form.sending') : t('graph.save')}</button>
         ${isDirty && html`<button onClick=${() => { drafts.current = {}; setRefused({ findings: [], rest: '' }); discard(); open(null); }}>
           ${t('form.discard')}</button>`}
-        <p role="status"><span class="muted">${isDirty ? t('graph.unsaved') : t('graph.isSaved')}</span>
+        <p role="status"><span class="muted">${t(isDirty || unreadable(graph, drafts.current) ? 'graph.unsaved' : 'graph.isSaved')}</span>
           ${wrong.size > 0 && html` <span class="warn-text">${t('graph.findings', { n: wrong.size })}</span>`}</p></div>
       <${GraphView} graph=${graph} label=${t('graph.drawing')} selected=${item} onSelect=${setChosen} wrong=${wrong} present=${present} onRemove=${remove}
         onOpen=${() => setAim(['h2'])} onConnect=${connect} />

@@ -42,11 +42,11 @@ export function Refusal({ error, onRetry }) {
 }
 
 /**
- * @param {{ id: string, events: any[], onTurn: () => void, onNotTalking: (notTalking: string) => void }} props `onNotTalking`: told why the agent and the
- *   contact do not talk: a state, or empty if they do.
+ * @param {{ id: string, events: any[], onTurn: () => void, onGone: () => void, onNotTalking: (notTalking: string) => void }} props
+ *   `onNotTalking`: told why the agent and the contact do not talk: a state, or empty if they do.
  */
-export function CallNow({ id, events, onTurn, onNotTalking }) {
-  const feed = useCallFeed(id, onTurn), sound = useLine();
+export function CallNow({ id, events, onTurn, onGone, onNotTalking }) {
+  const feed = useCallFeed(id, onTurn, onGone), sound = useLine();
   const [isApart, setApart] = useState(false);
   const [note, setNote] = useState('');
   const reconnectTimer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined)), listenedBefore = useRef(false);

@@ -66,7 +66,7 @@ function Body({ call, turns, events, isLive, onChange, onTurn }) {
   };
   return html`<div class="grid wide-first call">
     <div class="stack">
-      ${isLive && html`<${CallNow} id=${call.conversationId} events=${events} onTurn=${onTurn} onNotTalking=${setNotTalking} />`}
+      ${isLive && html`<${CallNow} id=${call.conversationId} events=${events} onTurn=${onTurn} onGone=${onChange} onNotTalking=${setNotTalking} />`}
       ${isOver && wasAnswered && html`
         <${Player} path=${`/conversations/${call.conversationId}/recording`} isFresh=${Date.now() / 1000 - (call.endTimeUnix ?? 0) < 60}
         control=${control} onTime=${onTime} onReady=${setHasSound}>

@@ -1,5 +1,5 @@
 // What one can do with a campaign: the command that comes next as the first button, the others beside it and in a menu.
-import { html, useState } from '../lib/ui.js';
+import { html, useEffect, useRef, useState } from '../lib/ui.js';
 import { del, newKey, patch, post } from '../lib/api.js';
 import { t, zone } from '../lib/i18n.js';
 import { navigate } from '../lib/router.js';
@@ -20,11 +20,18 @@ export function CampaignActions({ campaign, onChange }) {
   const [busy, setBusy] = useState(false);
   const { campaignId: id, status } = campaign;
   const dialing = status === 'running' || status === 'delayed';
+  const actions = useRef(/** @type {HTMLElement | null} */ (null)), hasActed = useRef(false);
+  // The button that had the focus is replaced by the one that comes next.
+  useEffect(() => {
+    if (hasActed.current && document.activeElement === document.body) actions.current?.querySelector('button')?.focus();
+    hasActed.current = false;
+  }, [status]);
 
   /** @param {string} name @param {any} [body] */
   async function run(name, body) {
     if (busy) return;
     setBusy(true);
+    hasActed.current = true;
     try {
       const { warning } = await post(`/campaigns/${id}/${name}`, body);
       toast(warning ?? t(`campaign.done.${name}`));
@@ -51,7 +58,7 @@ export function CampaignActions({ campaign, onChange }) {
   const close = () => setOpen(null);
   const done = () => { close(); onChange(); };
   const item = (/** @type {string} */ label, /** @type {() => void} */ onClick) => html`<button class="plain" onClick=${onClick}>${label}</button>`;
-  return html`<div class="actions">
+  return html`<div class="actions" ref=${actions}>
     ${dialing && html`<button class="primary" aria-disabled=${busy} onClick=${() => run('pause')}><${Icon} name="pause" />${t('campaign.pause')}</button>`}
     ${STARTABLE.includes(status) && html`
       <button class="primary" aria-disabled=${busy} onClick=${launch}><${Icon} name="play" />

@@ -1,6 +1,6 @@
 // The fields of nodes, of edges and of the graph as a whole.
 import { html } from '../lib/ui.js';
-import { FormulaError, formulaOf, parse } from '../lib/formula.js';
+import { FormulaError, formulaOf, MOST_CHARS, parse } from '../lib/formula.js';
 import { CONDITIONS, isPlain } from '../lib/graph.js';
 import { nodeName, textOf } from '../lib/graph-text.js';
 import { t } from '../lib/i18n.js';
@@ -23,6 +23,7 @@ const select = (name, values, more) => named(field(name, { type: 'select',
 
 /** @param {string | undefined} formula */
 function formulaProblem(formula) {
+  if ((formula?.length ?? 0) > MOST_CHARS) return t('graph.longFormula', { n: MOST_CHARS });
   try { parse(formula ?? ''); } catch (error) { return t('graph.notFormula', { at: (error instanceof FormulaError ? error.at : 0) + 1 }); }
 }
 

@@ -3,6 +3,7 @@ import { html, useState } from '../lib/ui.js';
 import { del, get, patch, post } from '../lib/api.js';
 import { useList, useResource } from '../lib/data.js';
 import { choose, language, languages, t, zone } from '../lib/i18n.js';
+import { reload } from '../lib/router.js';
 import { confirm, Dialog, toast, toastError } from '../components/dialog.js';
 import { Form } from '../components/form.js';
 import { Secret, SecretOnce } from '../components/secret.js';
@@ -37,7 +38,7 @@ function Display() {
     { name: 'zone', label: t('profile.zone'), type: 'select', required: true, help: t('profile.zoneHelp'), options: zones() },
   ];
   return html`<${Form} fields=${fields} values=${{ language, zone }} submit=${t('common.save')}
-    onSubmit=${async (/** @type {any} */ values) => choose(values)} />`;
+    onSubmit=${async (/** @type {any} */ values) => { choose(values); reload(); }} />`;
 }
 
 /** @param {{ list: import('../lib/data.js').List, onReplaced: () => void }} props */

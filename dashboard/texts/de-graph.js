@@ -22,6 +22,7 @@ export default {
     ways: 'Führt weiter zu', waysHelp: 'Geprüft von oben nach unten.', leadsTo: 'Führt weiter zu', connect: 'Verbinden', earlier: 'Früher prüfen: {name}',
     later: 'Später prüfen: {name}', noWords: 'noch ohne Bedingung', unknown: 'unbekannt', thisAgent: 'Dieser Agent',
     notFormula: 'Ab Zeichen {at} ergibt das keinen Sinn.',
+    longFormula: 'Eine Formel hat höchstens {n} Zeichen. Setzen Sie vorher Variablen, und verwenden Sie diese.',
     types: {
       start: 'Start', end: 'Ende', update_state: 'Variablen setzen', override_agent: 'Sprechen', say: 'Sagen', tool: 'Werkzeuge nutzen',
       standalone_agent: 'Übergeben', phone_number: 'Weiterleiten',

@@ -51,12 +51,13 @@ const texts = {
   },
   doNotCall: {
     title: 'Sperrliste', help: 'Keine Kampagne und kein einzelner Anruf wählt diese Nummern. Wer einen Agenten bittet, nicht mehr angerufen zu '
-      + 'werden, kommt von selbst dazu.', none: 'Die Liste ist leer.', add: 'Nummern hinzufügen',
+      + 'werden, kommt dazu, wenn dessen Werkzeug „Rufen Sie nicht mehr an“ beachten eingeschaltet ist.',
+    none: 'Die Liste ist leer.', add: 'Nummern hinzufügen',
     search: 'Nach Nummer suchen', deleteBody: 'Kampagnen und einzelne Anrufe können diese Nummer wieder wählen.', number: 'Telefonnummer',
     since: 'Auf der Liste seit', numbers: 'Telefonnummern',
     numbersHelp: 'Eine je Zeile, mit + und Landesvorwahl.', noNumbers: 'Geben Sie mindestens eine Nummer ein.',
-    refused: { one: '{n} Nummer wurde abgelehnt, {added} sind auf der Liste. Berichtigen Sie sie, und senden Sie alle noch einmal:',
-      other: '{n} Nummern wurden abgelehnt, {added} sind auf der Liste. Berichtigen Sie sie, und senden Sie alle noch einmal:' },
+    refused: { one: '{n} Nummer wurde abgelehnt; auf der Liste: {added}. Berichtigen Sie sie, und senden Sie alle noch einmal:',
+      other: '{n} Nummern wurden abgelehnt; auf der Liste: {added}. Berichtigen Sie sie, und senden Sie alle noch einmal:' },
   },
   numbers: {
     title: 'Nummern', help: 'Nummern, die Ihre Agenten annehmen oder zeigen, und freie Ihrer Telefonanbieter, soweit sie sie auflisten.',

@@ -26,6 +26,8 @@ const texts = {
   signIn: {
     title: 'Anmelden', email: 'E-Mail-Adresse', key: 'API-Schlüssel', keyHelp: 'Er wird gegen eine Sitzung getauscht und nicht im Browser gespeichert.',
     submit: 'Anmelden', again: 'Ihre Sitzung ist beendet', kept: 'Melden Sie sich wieder an, um fortzufahren. Nichts Eingegebenes geht verloren.',
+    other: 'Ein anderes Konto ist angemeldet',
+    otherHelp: 'In einem anderen Tab hat sich {other} in diesem Browser angemeldet. Diese Seite ist noch von {email}: Laden Sie sie neu.',
     linkUsed: 'Dieser Anmeldelink wurde schon benutzt oder ist älter als 10 Minuten. Erzeugen Sie einen neuen, oder melden Sie sich mit Ihrem Schlüssel an.',
     noKey: 'Ohne Schlüssel',
     linkHelp: 'Erzeugen Sie auf dem Rechner des Dienstes, mit seinen Einstellungen (etwa DATABASE_URL), einen Link, der Sie einmal anmeldet:',
@@ -101,7 +103,7 @@ const texts = {
     voicemail: 'Mailbox', progress: 'Fortschritt', progressText: '{done} von {all} erledigt', clock: 'Zeiten', contacts: 'Kontakte',
     noContacts: 'Keine Kontakte mit diesem Ergebnis.',
     parts: { reached: 'Erreicht', voicemail: 'Mailbox', failed: 'Fehlgeschlagen', cancelled: 'Abgebrochen', inProgress: 'Im Gespräch', pending: 'Ausstehend' },
-    nextRun: 'Nächster Anruf', pace: 'Tempo', perMinute: '{count} Anrufe je Minute', expectedEnd: 'Alle gewählt', around: 'gegen {at}', schedule: 'Zeitplan',
+    nextRun: 'Nächster Anruf', pace: 'Tempo', perMinute: '{count} je Minute', expectedEnd: 'Alle gewählt', around: 'gegen {at}', schedule: 'Zeitplan',
     noSchedule: 'keiner: wählt nach dem Start', followUps: 'Nachfassen',
     followUpText: { one: '{n} Anruf, nach {minutes} Minuten', other: '{n} Anrufe, nach {minutes} Minuten' },
     noFollowUps: 'keines', atOnce: 'Anrufe zugleich', agent: 'Agent', live: { one: '{n} Anruf läuft', other: '{n} Anrufe laufen' }, more: 'und {n} weitere',
@@ -297,9 +299,9 @@ const texts = {
   estimate: {
     contacts: 'Anzurufende', takes: 'Dauert', costs: 'Kostet', about: 'etwa {amount}', minute: 'etwa eine Minute', minutes: 'etwa {n} Minuten',
     hours: 'etwa {n} Stunden', days: { one: '{n} Tag', other: '{n} Tage' },
-    fromPast: { one: 'Nach dem einzigen Anruf des Agenten von {seconds} s, mit {lines} Anrufen zugleich.',
-      other: 'Nach den letzten {n} Anrufen des Agenten, im Mittel {seconds} s, mit {lines} Anrufen zugleich.' },
-    assumed: 'Mit {seconds} s je Anruf und {lines} Anrufen zugleich.',
+    fromPast: { one: 'Nach dem einzigen Anruf des Agenten von {seconds} s; Anrufe zugleich: {lines}.',
+      other: 'Nach den letzten {n} Anrufen des Agenten, im Mittel {seconds} s; Anrufe zugleich: {lines}.' },
+    assumed: 'Mit {seconds} s je Anruf; Anrufe zugleich: {lines}.',
   },
   profile: {
     title: 'Profil', account: 'Konto', email: 'E-Mail-Adresse', id: 'Kennung des Kontos', display: 'Sprache und Zeit', language: 'Sprache', zone: 'Zeitzone',

@@ -19,7 +19,7 @@ export default {
     warning: { one: 'One part of the conversation graph needs a look.', other: '{n} parts of the conversation graph need a look.' },
     ways: 'Leads on to', waysHelp: 'Judged from top to bottom.', leadsTo: 'Leads on to', connect: 'Connect', earlier: 'Judge earlier: {name}',
     later: 'Judge later: {name}', noWords: 'no condition yet', unknown: 'unknown', thisAgent: 'This agent',
-    notFormula: 'This makes no sense from character {at} on.',
+    notFormula: 'This makes no sense from character {at} on.', longFormula: 'A formula has at most {n} characters. Set variables first, and use them.',
     types: {
       start: 'Start', end: 'End', update_state: 'Set variables', override_agent: 'Talk', say: 'Say', tool: 'Use tools', standalone_agent: 'Hand over',
       phone_number: 'Transfer',

@@ -46,13 +46,13 @@ export default {
     eraseHelp: 'Also erases transcripts, recordings and collected values of calls to this number, and the contact in campaigns. It cannot be undone.',
   },
   doNotCall: {
-    title: 'Do-not-call list', help: 'No campaign and no single call dials these numbers. People who ask an agent not to be called again are added '
-      + 'by themselves.', none: 'The list is empty.', add: 'Add numbers',
+    title: 'Do-not-call list', help: 'No campaign and no single call dials these numbers. Somebody who asks an agent not to be called again is added '
+      + 'if the agent’s tool “Respect ‘do not call me again’” is on.', none: 'The list is empty.', add: 'Add numbers',
     search: 'Search by number', deleteBody: 'Campaigns and single calls can dial this number again.', number: 'Phone number',
     since: 'On the list since', numbers: 'Phone numbers',
     numbersHelp: 'One in each line, with + and the country code.', noNumbers: 'Enter at least one number.',
-    refused: { one: '{n} number was refused, {added} are on the list. Mend it and send all again:',
-      other: '{n} numbers were refused, {added} are on the list. Mend them and send all again:' },
+    refused: { one: '{n} number was refused; on the list: {added}. Mend it and send all again:',
+      other: '{n} numbers were refused; on the list: {added}. Mend them and send all again:' },
   },
   numbers: {
     title: 'Numbers', help: 'Numbers that your agents answer or show, and free ones of your carriers that list theirs.',

@@ -25,6 +25,7 @@ export default {
   signIn: {
     title: 'Sign in', email: 'E-mail address', key: 'API key', keyHelp: 'It is exchanged for a session and not kept in the browser.',
     submit: 'Sign in', again: 'Your session has ended', kept: 'Sign in again to go on where you were. Nothing you typed is lost.',
+    other: 'Another account is signed in', otherHelp: 'Another tab signed this browser in as {other}. This page is still of {email}: load it again.',
     linkUsed: 'This login link was used already or is older than 10 minutes. Make a new one, or sign in with your key.',
     noKey: 'Without a key', linkHelp: 'On the machine of the service, with its settings (such as DATABASE_URL), make a link that signs you in once:',
     createHelp: 'If there is no account yet, create one:', exampleEmail: 'you@example.com',
@@ -91,7 +92,7 @@ export default {
     voicemail: 'Voicemail', progress: 'Progress', progressText: '{done} of {all} done', clock: 'Timing', contacts: 'Contacts',
     noContacts: 'No contacts with this outcome.',
     parts: { reached: 'Reached', voicemail: 'Voicemail', failed: 'Failed', cancelled: 'Cancelled', inProgress: 'In progress', pending: 'Pending' },
-    nextRun: 'Next dial', pace: 'Pace', perMinute: '{count} dials a minute', expectedEnd: 'All dialed', around: 'around {at}', schedule: 'Schedule',
+    nextRun: 'Next dial', pace: 'Pace', perMinute: '{count} a minute', expectedEnd: 'All dialed', around: 'around {at}', schedule: 'Schedule',
     noSchedule: 'none: dials when launched', followUps: 'Follow-ups',
     followUpText: { one: '{n} call, after {minutes} minutes', other: '{n} calls, after {minutes} minutes' },
     noFollowUps: 'none', atOnce: 'Calls at once', agent: 'Agent', live: { one: '{n} call in progress', other: '{n} calls in progress' }, more: 'and {n} more',
@@ -275,9 +276,9 @@ export default {
   estimate: {
     contacts: 'People to call', takes: 'Will take', costs: 'Will cost', about: 'about {amount}', minute: 'about a minute', minutes: 'about {n} minutes',
     hours: 'about {n} hours', days: { one: '{n} day', other: '{n} days' },
-    fromPast: { one: 'From the agent’s only call of {seconds} s, with {lines} calls at once.',
-      other: 'From the agent’s latest {n} calls, {seconds} s on average, with {lines} calls at once.' },
-    assumed: 'With {seconds} s for each call and {lines} calls at once.',
+    fromPast: { one: 'From the agent’s only call of {seconds} s; calls at once: {lines}.',
+      other: 'From the agent’s latest {n} calls, {seconds} s on average; calls at once: {lines}.' },
+    assumed: 'With {seconds} s for each call; calls at once: {lines}.',
   },
   profile: {
     title: 'Profile', account: 'Account', email: 'E-mail address', id: 'Account id', display: 'Language and time', language: 'Language', zone: 'Time zone',

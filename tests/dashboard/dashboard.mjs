@@ -2,7 +2,8 @@
 // failure ends the program. Arguments choose scenarios by their beginnings.
 
 import assert from "node:assert/strict";
-import { account, ask, button, checkAccess, close, drop, heading, loginLink, open, signedIn, startBrowser, tabTo, until, waitFor } from "./browser.mjs";
+import { execFileSync } from "node:child_process";
+import { account, ask, button, checkAccess, close, dialog, drop, heading, inDialog, loginLink, open, signedIn, startBrowser, tabTo, until, waitFor } from "./browser.mjs";
 import { calls } from "./calls.mjs";
 import { resources } from "./resources.mjs";
 import { agents } from "./agents.mjs";
@@ -14,7 +15,7 @@ import { live } from "./live.mjs";
 import { policy } from "./policy.mjs";
 import { hostile } from "./hostile.mjs";
 
-const { RINGBACK_URL: service, RINGBACK_EMAIL: email } = process.env;
+const { RINGBACK_URL: service, RINGBACK_EMAIL: email, RINGBACK_PROGRAM: program } = process.env;
 const rows = (count, first = 5550200000) => Array.from({ length: count }, (_, n) => `+1${first + n},Person ${n + 1},Lisbon,cooperative\n`).join("");
 const HEAD = "phone,name,city,persona\n";
 const BAD = `${HEAD}${rows(2)}12ab,Bad,Porto,\n+15550200000,Twice,Porto,\n+15550200009,Ragged\n`;
@@ -63,6 +64,31 @@ const onEmptyAccount = {
     const second = await open(browser, { address: link });
     await waitFor(second, "used already");
     await close(second);
+  },
+
+  async "be told in every tab that another account was signed in"(browser) {
+    const page = await signedIn(browser, "/do-not-call");
+    const other = "other-tab@example.com";
+    execFileSync(program, ["account", "create", "--email", other]);
+    const second = await page.context().newPage();
+    await second.goto(loginLink(other));
+    await second.getByRole("navigation").getByText(other).waitFor();
+    await dialog(page).filter({ hasText: `signed this browser in as ${other}` }).waitFor();
+    await inDialog(page, "Load again").click();
+    await page.getByRole("navigation").getByText(other).waitFor();
+    await close(page);
+  },
+
+  async "choose another language without a question"(browser) {
+    const page = await signedIn(browser, "/profile");
+    const asked = [];
+    page.on("dialog", (each) => asked.push(each.type()));
+    await page.getByLabel("Language", { exact: true }).selectOption("de");
+    await page.getByRole("region", { name: "Language and time" }).getByRole("button", { name: "Save" }).click();
+    await heading(page).filter({ hasText: "Profil" }).waitFor();
+    await until(() => page.evaluate(() => document.documentElement.lang === "de"), "the page in German");
+    assert.deepEqual(asked, []);
+    await close(page);
   },
 
   async "first steps of an empty account"(browser) {
@@ -131,8 +157,7 @@ const scenarios = {
     await page.waitForURL(/\/campaigns\/[0-9a-f-]{36}$/);
     await tabTo(page, "Pause");
     await page.keyboard.press("Space");
-    await button(page, "Resume").waitFor();
-    await tabTo(page, "Resume");
+    await until(() => page.evaluate(() => document.activeElement?.textContent?.trim() === "Resume"), "the focus on what comes next");
     await page.keyboard.press("Enter");
     await waitFor(page, /3 of 3 done/, { timeout: 60_000 });
     await close(page);

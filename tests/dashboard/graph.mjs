@@ -181,6 +181,9 @@ export const graph = {
     await list(page).getByRole("button", { name: /party_size > 8 →/ }).click();
     await form.getByLabel("Formula").first().fill("party_size >");
     await form.getByText("This makes no sense from character 13 on.").waitFor();
+    await form.getByLabel("Formula").first().fill("a + ".repeat(20_000));
+    await form.getByText("A formula has at most 2,000 characters.").waitFor();
+    await form.getByLabel("Formula").first().fill("party_size >");
     await list(page).getByRole("button", { name: HOSTILE }).first().click();
     await button(page, "Save the graph").click();
     await until(async () => (await focused(page)) === "forwardCondition.expression", "the focus on the formula");
@@ -195,6 +198,14 @@ export const graph = {
 
     // The service's findings about a graph that it keeps, also after a reload.
     await waitFor(page, "Saved. Check the marked parts");
+    // A graph without a field that has a default is saved, too.
+    const { preventSubagentLoops: _, ...short } = await read(agentId);
+    await button(page, "As JSON").click();
+    await dialog(page).getByLabel("The graph").fill(JSON.stringify(short));
+    await inDialog(page, "Use this graph").click();
+    await waitFor(page, "has changes that are not saved");
+    await button(page, "Save the graph").click();
+    await waitFor(page, "The graph is saved.");
     await page.reload();
     await list(page).getByText("needs a look").first().waitFor();
     const warning = "a limit; `workflow.nodes.hello.message` is empty; `workflow.edges.to_say.forwardCondition` reads \"party_size\", which nothing sets; 2 more";

@@ -275,10 +275,15 @@ export const live = {
     await list.getByLabel("Test calls").selectOption("");
     await list.locator(shown).waitFor({ state: "detached" });
     assert.equal(new URL(list.url()).searchParams.has("test"), false);
-    await close(list);
+    await list.goto(service + link);
+    await button(list, "End call").waitFor();
     await page.bringToFront();
     await button(page, "Hang up").click();
     await waitFor(page, "The call is over");
+    await list.bringToFront();
+    await list.locator("h1 + .badge").filter({ hasText: "Completed" }).waitFor();
+    await button(list, "End call").waitFor({ state: "detached" });
+    await close(list);
     const id = link.split("/").at(-1);
     await until(async () => (await ask("GET", `/conversations/${id}`)).status === "completed", "the end of the call");
     await close(page);
