@@ -29,6 +29,8 @@ async function start(problem) {
     signedIn(data.email);
     render(html`<${Shell} email=${data.email} />`, root);
   } catch (error) {
+    // The frame of the pages has no place around these two.
+    for (const part of root.querySelectorAll(':scope > .bar, :scope > nav')) part.remove();
     if (error instanceof ApiError && error.status === 401) render(html`<${SignInPage} problem=${problem} onSignedIn=${() => start()} />`, root);
     else render(html`<main class="sign-in"><h1>Ringback</h1><${Failure} error=${error} onRetry=${() => location.reload()} /></main>`, root);
   }

@@ -51,7 +51,7 @@ const texts = {
   },
   doNotCall: {
     title: 'Sperrliste', help: 'Keine Kampagne und kein einzelner Anruf wählt diese Nummern. Wer einen Agenten bittet, nicht mehr angerufen zu '
-      + 'werden, kommt dazu, wenn dessen Werkzeug „Rufen Sie nicht mehr an“ beachten eingeschaltet ist.',
+      + 'werden, kommt dazu, wenn bei ihm „Rufen Sie nicht mehr an“ beachten eingeschaltet ist.',
     none: 'Die Liste ist leer.', add: 'Nummern hinzufügen',
     search: 'Nach Nummer suchen', deleteBody: 'Kampagnen und einzelne Anrufe können diese Nummer wieder wählen.', number: 'Telefonnummer',
     since: 'Auf der Liste seit', numbers: 'Telefonnummern',

@@ -47,7 +47,7 @@ export default {
   },
   doNotCall: {
     title: 'Do-not-call list', help: 'No campaign and no single call dials these numbers. Somebody who asks an agent not to be called again is added '
-      + 'if the agent’s tool “Respect ‘do not call me again’” is on.', none: 'The list is empty.', add: 'Add numbers',
+      + 'if the agent has “Respect ‘do not call me again’” on.', none: 'The list is empty.', add: 'Add numbers',
     search: 'Search by number', deleteBody: 'Campaigns and single calls can dial this number again.', number: 'Phone number',
     since: 'On the list since', numbers: 'Phone numbers',
     numbersHelp: 'One in each line, with + and the country code.', noNumbers: 'Enter at least one number.',

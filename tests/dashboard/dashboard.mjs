@@ -40,6 +40,8 @@ async function campaign(name, count, fields = {}) {
 const onEmptyAccount = {
   async "sign in by key, refuse a wrong one"(browser) {
     const page = await open(browser);
+    await heading(page).filter({ hasText: "Sign in" }).waitFor();
+    assert.equal(await page.locator("nav, header").count(), 0, "the frame of the pages is not around the sign-in");
     await page.getByLabel("E-mail address").fill(email);
     await page.getByLabel("API key").fill("rb_wrong");
     await button(page, "Sign in").click();
