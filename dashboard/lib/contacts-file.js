@@ -6,6 +6,8 @@ const NAMES = /** @type {Record<Role, string[]>} */ ({
   name: ['name', 'fullname', 'contactname'],
   email: ['email', 'emailaddress', 'mail'],
 });
+/** Names that only this page knows: it tells the service the column. They count if none of the others is there. */
+const GERMAN_PHONES = ['telefon', 'telefonnummer', 'handy', 'handynummer', 'rufnummer'];
 const MAX_ROWS = 1_000_000, MAX_PROBLEMS = 1000, FIRST_ROWS = 5;
 
 /** @typedef {'phone' | 'name' | 'email'} Role */
@@ -32,9 +34,11 @@ export function phoneNumber(text) {
 
 /** The column that a role has by its header. @param {string[]} headers @param {Role} role */
 function recognise(headers, role) {
-  const found = headers.filter((header) => NAMES[role].includes(plain(header)));
+  const named = (/** @type {string[]} */ names) => headers.filter((header) => names.includes(plain(header)));
+  const found = named(NAMES[role]);
   if (found.length > 1 && role === 'phone') throw new FileProblem('ambiguous_column');
-  return found.length === 1 ? found[0] : '';
+  const all = found.length === 0 && role === 'phone' ? named(GERMAN_PHONES) : found;
+  return all.length === 1 ? all[0] : '';
 }
 
 /**

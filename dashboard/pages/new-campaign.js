@@ -61,7 +61,7 @@ export default function NewCampaign() {
     const missing = missingParts(checked, values);
     if (Object.keys(missing).length) return fail(missing);
     if (how === 'start' && values.when === 'now'
-      && !await confirm({ title: t('campaign.launchTitle'), body: t('campaign.launchBody', { n: checked?.report.total }),
+      && !await confirm({ title: t('campaign.launchTitle'), body: t('campaign.launchBody', { n: usable(checked) }),
         action: t('campaign.launch') })) return;
     setBusy(true);
     const { form, body } = formData(/** @type {Checked} */ (checked), values, how);

@@ -187,9 +187,9 @@ const scenarios = {
 
   async "correct a column, schedule, see the week"(browser) {
     const page = await signedIn(browser, "/campaigns/new");
-    await drop(page, ".drop", "zones.csv", "who,handy\nAnna,+4930123456\nBen,+12125550100\n");
+    await drop(page, ".drop", "zones.csv", "who,Telefon,Handy\nAnna,+4930123456,\nBen,+12125550100,\n");
     await waitFor(page, "No column of phone numbers was recognised");
-    await page.getByLabel("Phone number").selectOption("handy");
+    await page.getByLabel("Phone number").selectOption("Telefon");
     await page.getByLabel("Name", { exact: true }).first().selectOption("who");
     await waitFor(page, "all can be used");
     await page.getByLabel("Daily, in a time window").check();
@@ -287,7 +287,7 @@ const scenarios = {
   async "take a file with semicolons"(browser) {
     const { agentId } = await agent();
     const page = await signedIn(browser, `/campaigns/new?agent=${agentId}`);
-    await drop(page, ".drop", "semicolons.csv", '\uFEFFphone;name;city\r\n+15550240001;"Ann; ""the first""";Lisbon, Portugal\r\n+15550240002;Bob;\r\n');
+    await drop(page, ".drop", "semicolons.csv", '\uFEFFTelefon;name;city\r\n+15550240001;"Ann; ""the first""";Lisbon, Portugal\r\n+15550240002;Bob;\r\n');
     await waitFor(page, "all can be used");
     await button(page, "Save as draft").click();
     await page.waitForURL(/\/campaigns\/[0-9a-f-]{36}$/);
