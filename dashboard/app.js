@@ -5,7 +5,7 @@ import { loadTexts, t } from './lib/i18n.js';
 import { match, startRouter } from './lib/router.js';
 import { routes } from './routes.js';
 import { Shell } from './components/shell.js';
-import { SignInPage } from './components/sign-in.js';
+import { LinkQuestion, SignInPage } from './components/sign-in.js';
 import { Failure, errorText } from './components/states.js';
 
 const root = /** @type {HTMLElement} */ (document.getElementById('app'));
@@ -16,10 +16,32 @@ async function useLoginLink() {
   if (!token) return;
   history.replaceState(null, '', location.pathname + location.search);
   try {
+    const email = await signedInAs();
+    if (email && !await wantsLink(email)) return;
     await post('/session', { token }, { anonymous: true });
   } catch (error) {
     return error instanceof ApiError && error.status === 401 ? t('signIn.linkUsed') : errorText(error);
   }
+}
+
+/** The account of the present session; asking spends no link. @returns {Promise<string | undefined>} */
+async function signedInAs() {
+  try {
+    return (await request('GET', '/me', { patient: false, anonymous: true })).data.email;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+  }
+}
+
+/** The frame of the pages has no place around the sign-in. */
+function removeFrame() {
+  for (const part of root.querySelectorAll(':scope > .bar, :scope > nav')) part.remove();
+}
+
+/** Asks before a link replaces a session. @param {string} email @returns {Promise<boolean>} */
+function wantsLink(email) {
+  removeFrame();
+  return new Promise((answer) => render(html`<${LinkQuestion} email=${email} onAnswer=${answer} />`, root));
 }
 
 /** @param {string} [problem] */
@@ -29,8 +51,7 @@ async function start(problem) {
     signedIn(data.email);
     render(html`<${Shell} email=${data.email} />`, root);
   } catch (error) {
-    // The frame of the pages has no place around these two.
-    for (const part of root.querySelectorAll(':scope > .bar, :scope > nav')) part.remove();
+    removeFrame();
     if (error instanceof ApiError && error.status === 401) render(html`<${SignInPage} problem=${problem} onSignedIn=${() => start()} />`, root);
     else render(html`<main class="sign-in"><h1>Ringback</h1><${Failure} error=${error} onRetry=${() => location.reload()} /></main>`, root);
   }

@@ -29,3 +29,10 @@ export const SignInPage = ({ problem, onSignedIn }) => html`<main class="sign-in
     <pre>ringback account login-link ${t('signIn.exampleEmail')}</pre>
   <p>${t('signIn.createHelp')}</p><pre>ringback account create --email ${t('signIn.exampleEmail')}</pre></details>
 </div></main>`;
+
+/** @param {{ email: string, onAnswer: (yes: boolean) => void }} props `email`: who is signed in. */
+export const LinkQuestion = ({ email, onAnswer }) => html`<main class="sign-in"><div class="card">
+  <${Brand} /><h1>${t('signIn.byLink')}</h1><p>${t('signIn.byLinkHelp', { email })}</p>
+  <div class="actions"><button class="primary" onClick=${() => onAnswer(true)}>${t('signIn.useLink')}</button>
+    <button onClick=${() => onAnswer(false)}>${t('signIn.keepSession')}</button></div>
+</div></main>`;

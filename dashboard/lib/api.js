@@ -36,9 +36,16 @@ export const sessionEnded = createStore(false);
 /** The account that another tab of this browser was signed in to after this one. */
 export const otherAccount = createStore('');
 const accounts = new BroadcastChannel('ringback.account');
+let ownEmail = '';
+const compare = (/** @type {string} */ email) => { if (ownEmail) otherAccount.set(email === ownEmail ? '' : email); };
+accounts.onmessage = (/** @type {MessageEvent} */ event) => compare(event.data);
+// A tab that signed in may have been closed before it told the others.
+addEventListener('focus', () => {
+  if (ownEmail) get('/me', { patient: false, anonymous: true }).then((answer) => compare(answer.data.email), () => {});
+});
 /** Tells other tabs who is signed in, and learns it from them. @param {string} email */
 export function signedIn(email) {
-  accounts.onmessage = ({ data }) => otherAccount.set(data === email ? '' : data);
+  ownEmail = email;
   accounts.postMessage(email);
 }
 

@@ -26,6 +26,8 @@ export default {
     title: 'Sign in', email: 'E-mail address', key: 'API key', keyHelp: 'It is exchanged for a session and not kept in the browser.',
     submit: 'Sign in', again: 'Your session has ended', kept: 'Sign in again to go on where you were. Nothing you typed is lost.',
     other: 'Another account is signed in', otherHelp: 'Another tab signed this browser in as {other}. This page is still of {email}: load it again.',
+    byLink: 'Sign in by this link instead?', byLinkHelp: 'You are signed in as {email}. The link replaces this session in all tabs of this browser.',
+    useLink: 'Sign in by the link', keepSession: 'Stay signed in',
     linkUsed: 'This login link was used already or is older than 10 minutes. Make a new one, or sign in with your key.',
     noKey: 'Without a key', linkHelp: 'On the machine of the service, with its settings (such as DATABASE_URL), make a link that signs you in once:',
     createHelp: 'If there is no account yet, create one:', exampleEmail: 'you@example.com',

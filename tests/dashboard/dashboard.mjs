@@ -73,11 +73,24 @@ const onEmptyAccount = {
     const other = "other-tab@example.com";
     execFileSync(program, ["account", "create", "--email", other]);
     const second = await page.context().newPage();
-    await second.goto(loginLink(other));
+    const link = loginLink(other);
+    await second.goto(link);
+    await second.getByText(`You are signed in as ${email}.`).waitFor();
+    await checkAccess(second, "the question before a link replaces a session");
+    await button(second, "Stay signed in").click();
+    await second.getByRole("navigation").getByText(email).waitFor();
+    // The link is not spent. Another address first, as only its fragment differs.
+    await second.goto("about:blank");
+    await second.goto(link);
+    await button(second, "Sign in by the link").click();
     await second.getByRole("navigation").getByText(other).waitFor();
     await dialog(page).filter({ hasText: `signed this browser in as ${other}` }).waitFor();
     await inDialog(page, "Load again").click();
     await page.getByRole("navigation").getByText(other).waitFor();
+    // Also if nobody told the tab.
+    await page.route("**/public/v1/me", (route) => route.fulfill({ json: { data: { email: "third@example.com" } } }));
+    await page.evaluate(() => dispatchEvent(new Event("focus")));
+    await dialog(page).filter({ hasText: "signed this browser in as third@example.com" }).waitFor();
     await close(page);
   },
 
