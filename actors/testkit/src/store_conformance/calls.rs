@@ -169,6 +169,8 @@ pub async fn a_single_call_given_back_waits_again(fixture: Fixture) {
     assert_eq!(second.attempt, row.id);
     assert!(second.epoch > first.epoch);
     scene.permit(second).await.unwrap();
+    // A permitted call may be on its way: it stays.
+    scene.store.release(&[second]).await.unwrap();
     scene.store.not_sent(second, 5_000, None).await.unwrap();
     let waiting = WaitingCalls {
         next_due: Some(scene.clock.now().plus(Duration::from_secs(5))),

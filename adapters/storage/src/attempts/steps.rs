@@ -35,6 +35,9 @@ pub(super) async fn release(mut work: Work<'_>, claims: Vec<Claim>) -> StoreResu
     Ok(())
 }
 
+/// State of an attempt that is claimed and not permitted.
+const CLAIMED: &str = "('claimed')";
+
 /// States in which nothing was sent, according to the claim's holder.
 const UNSENT: &str = "('claimed', 'dialing')";
 
@@ -65,13 +68,13 @@ pub(super) async fn standing(work: &mut Work<'_>, attempt: AttemptId) -> StoreRe
     })
 }
 
-/// Gives a claim back unsent. The row of a contact's first attempt is deleted. A later attempt is queued
+/// Gives a claim back that was not permitted. The row of a contact's first attempt is deleted. A later attempt is queued
 /// again, or ends cancelled if the campaign was stopped meanwhile.
 pub(super) async fn give_back(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
     match standing(work, claim.attempt).await? {
-        Standing { first: true, .. } => forget(work, claim, "('claimed')").await,
-        Standing { stopped: true, .. } => cancel(work, claim).await,
-        Standing { .. } => requeue(work, claim, None).await,
+        Standing { first: true, .. } => forget(work, claim, CLAIMED).await,
+        Standing { stopped: true, .. } => cancel(work, claim, CLAIMED).await,
+        Standing { .. } => queue_again(work, (claim, CLAIMED), None, None).await,
     }
 }
 
@@ -82,13 +85,13 @@ async fn forget(work: &mut Work<'_>, claim: Claim, states: &str) -> StoreResult<
 }
 
 /// Cancels a claimed attempt, as the stop of its campaign requires.
-async fn cancel(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
+async fn cancel(work: &mut Work<'_>, claim: Claim, states: &str) -> StoreResult<()> {
     let now = work.now.0;
     let update = Guarded::update(
         claim,
         "state = 'final', status = 'cancelled', ended_at = $4, started_at = due_at, dialing_at = NULL, \
          dial_token = NULL, carrier = NULL, caller_id = NULL, agent_version = NULL",
-        UNSENT,
+        states,
     );
     let held = update.run(work, |query| query.bind(now)).await?;
     contact_states::set(work, held.contact, ContactState::Cancelled, false).await?;
@@ -97,17 +100,17 @@ async fn cancel(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
 
 /// Puts the attempt back in the queue under the next epoch, due at `due_at` or when it was due before.
 pub(super) async fn requeue(work: &mut Work<'_>, claim: Claim, due_at: Option<Timestamp>) -> StoreResult<()> {
-    queue_again(work, claim, due_at, None).await
+    queue_again(work, (claim, UNSENT), due_at, None).await
 }
 
 /// Puts the attempt back in the queue because a rule of the account delays it; a change of the rules makes it due.
 pub(super) async fn put_off(work: &mut Work<'_>, claim: Claim, until: Timestamp, by: Option<Rule>) -> StoreResult<()> {
-    queue_again(work, claim, Some(until), by).await
+    queue_again(work, (claim, UNSENT), Some(until), by).await
 }
 
 async fn queue_again(
     work: &mut Work<'_>,
-    claim: Claim,
+    (claim, states): (Claim, &str),
     due_at: Option<Timestamp>,
     put_off_by: Option<Rule>,
 ) -> StoreResult<()> {
@@ -116,7 +119,7 @@ async fn queue_again(
         "state = 'queued', status = 'scheduled', owner = NULL, epoch = epoch + 1, due_at = COALESCE($4, due_at), \
          started_at = COALESCE($4, due_at), put_off_by = $5, dialing_at = NULL, dial_token = NULL, carrier = NULL, \
          caller_id = NULL, agent_version = NULL",
-        UNSENT,
+        states,
     );
     let held = update
         .run(work, |query| {
@@ -137,7 +140,7 @@ pub(super) async fn not_sent(mut work: Work<'_>, claim: Claim, delay_ms: i64, wh
             }
         }
         Standing { first: true, .. } => forget(&mut work, claim, UNSENT).await,
-        Standing { .. } => cancel(&mut work, claim).await,
+        Standing { .. } => cancel(&mut work, claim, UNSENT).await,
     }
 }
 
