@@ -47,13 +47,16 @@ function wantsLink(email) {
 /** @param {string} [problem] */
 async function start(problem) {
   try {
-    const { data } = await request('GET', '/me', { patient: false, anonymous: true });
-    signedIn(data.email);
-    render(html`<${Shell} email=${data.email} />`, root);
+    const email = await signedInAs();
+    if (email) {
+      signedIn(email);
+      return render(html`<${Shell} email=${email} />`, root);
+    }
+    removeFrame();
+    render(html`<${SignInPage} problem=${problem} onSignedIn=${() => start()} />`, root);
   } catch (error) {
     removeFrame();
-    if (error instanceof ApiError && error.status === 401) render(html`<${SignInPage} problem=${problem} onSignedIn=${() => start()} />`, root);
-    else render(html`<main class="sign-in"><h1>Ringback</h1><${Failure} error=${error} onRetry=${() => location.reload()} /></main>`, root);
+    render(html`<main class="sign-in"><h1>Ringback</h1><${Failure} error=${error} onRetry=${() => location.reload()} /></main>`, root);
   }
 }
 

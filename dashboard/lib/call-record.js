@@ -49,10 +49,7 @@ export function useCallRecord(id) {
     async function read() {
       const before = pages.current;
       const turns = await readOn(`${path}/turns`, before.turns, signal), hasNewTurns = stateOf(turns) !== stateOf(before.turns);
-      const isDue = round++ % EVENTS_EVERY === 0;
-      // A test call tells the account nothing of its end.
-      if (isDue && grows && round > 1) reload();
-      const events = hasNewTurns || isDue ? await readOn(`${path}/events`, before.events, signal) : before.events;
+      const events = hasNewTurns || round++ % EVENTS_EVERY === 0 ? await readOn(`${path}/events`, before.events, signal) : before.events;
       pages.current = { turns, events };
       const isNew = hasNewTurns || stateOf(events) !== stateOf(before.events), all = (/** @type {Pages} */ read) => read.flatMap(({ rows }) => rows);
       setRecord((old) => (isNew || old.error ? { turns: all(turns), events: all(events) } : old));

@@ -26,10 +26,14 @@ fn says(words: &[&str]) -> BTreeMap<String, Script> {
     BTreeMap::from([("says".to_owned(), Script::of(steps))])
 }
 
+/// Returns an edge that is always taken.
+fn always(source: &str, target: &str) -> Value {
+    json!({ "source": source, "target": target, "forwardCondition": { "type": "unconditional" } })
+}
+
 /// Returns a reception with three departments.
 fn reception() -> Value {
     let judged = |target: &str, condition: &str| json!({ "source": "desk", "target": target, "forwardCondition": { "type": "llm", "condition": condition } });
-    let always = |source: &str, target: &str| json!({ "source": source, "target": target, "forwardCondition": { "type": "unconditional" } });
     json!({
         "name": "Reception",
         "conversationConfig": { "agent": {
@@ -170,7 +174,6 @@ async fn a_hello_before_a_question_is_no_answer_to_it() {
     let edge =
         |target: &str, condition: Value| json!({ "source": "ask", "target": target, "forwardCondition": condition });
     let said = |text: &str| json!({ "type": "say", "message": { "type": "literal", "text": text } });
-    let always = |source: &str, target: &str| json!({ "source": source, "target": target, "forwardCondition": { "type": "unconditional" } });
     let question = "Would you like to talk to sales or to support?";
     let agent = json!({
         "name": "Desk",

@@ -25,12 +25,12 @@ pub fn is_override(name: &str) -> bool {
 
 /// Returns the problem of a column or field that names an unknown override, or is spelled as in a single call.
 pub fn unknown_override(name: &str) -> Option<String> {
-    let begins = [OVERRIDE_PREFIX, "overrides."].iter().any(|prefix| {
+    let begins = |prefix: &str| {
         name.get(..prefix.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
-    });
-    let begins = begins || name.eq_ignore_ascii_case("overrides");
-    (begins && name != LANGUAGE_OVERRIDE && !is_override(name)).then(|| {
+    };
+    let is_meant = begins(OVERRIDE_PREFIX) || begins("overrides.") || name.eq_ignore_ascii_case("overrides");
+    (is_meant && name != LANGUAGE_OVERRIDE && !is_override(name)).then(|| {
         let known = OVERRIDES.map(|name| format!("`{OVERRIDE_PREFIX}{name}`")).join(", ");
         format!(
             "names beginning with `{OVERRIDE_PREFIX}` change a call, and they are `{LANGUAGE_OVERRIDE}`, {known}; rename it"

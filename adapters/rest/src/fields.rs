@@ -1,7 +1,10 @@
 //! Reads the fields of a JSON object with types, rejects unknown ones, and lists every problem with its path.
 
 pub use domain::suggestion::suggestion;
-use domain::{agent::Problem, phone_number::PhoneNumber};
+use domain::{
+    agent::{Problem, merge},
+    phone_number::PhoneNumber,
+};
 use serde_json::{Map, Value};
 
 use super::error::{ApiError, ApiResult};
@@ -163,9 +166,15 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Puts the `null`s of a merge patch into the merged object, and into its fields named `nested`. A reader that takes
-/// `null` for a missing field then still rejects names that it does not know.
-pub fn keep_nulls(merged: &mut Value, patch: &Value, nested: &[&str]) {
+/// Returns an object after a merge patch (RFC 7396). The `null`s of the patch and of its fields named `nested` stay in it:
+/// a reader that takes `null` for a missing field then still rejects names that it does not know.
+pub fn patched(mut object: Value, patch: &Value, nested: &[&str]) -> Value {
+    merge(&mut object, patch);
+    keep_nulls(&mut object, patch, nested);
+    object
+}
+
+fn keep_nulls(merged: &mut Value, patch: &Value, nested: &[&str]) {
     let (Value::Object(merged), Value::Object(patch)) = (merged, patch) else {
         return;
     };

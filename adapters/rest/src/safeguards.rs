@@ -3,7 +3,7 @@
 use axum::{Router, extract::State, routing::get};
 use chrono_tz::Tz;
 use domain::{
-    agent::{Problem, merge},
+    agent::Problem,
     id::AccountId,
     phone_number::PhoneNumber,
     ports::store::Store,
@@ -17,7 +17,7 @@ use super::{
     body::JsonObject,
     envelope::Reply,
     error::{ApiResult, OrNoSuch},
-    fields::{Fields, keep_nulls},
+    fields::{Fields, patched},
     optimistic::until_written,
     query::{NoParameters, Query},
 };
@@ -58,9 +58,7 @@ async fn patch(
     let patch = Value::Object(patch);
     let outcome = until_written(async || {
         let row = state.store.safeguards(account.id).await?;
-        let mut merged = json!(row.safeguards);
-        merge(&mut merged, &patch);
-        keep_nulls(&mut merged, &patch, &FIELDS);
+        let merged = patched(json!(row.safeguards), &patch, &FIELDS);
         let new = read(merged.as_object().unwrap_or(&Map::new()))?;
         Ok(state.store.set_safeguards(account.id, row.version, new).await)
     });

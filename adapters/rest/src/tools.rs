@@ -2,7 +2,6 @@
 
 use axum::{Router, extract::State, response::Response, routing::get};
 use domain::{
-    agent::merge,
     id::ToolId,
     ports::store::{Account, HttpTool, KeyTicket, StoreError, ToolRow},
     prompt::is_built_in,
@@ -20,7 +19,7 @@ use super::{
     cursor::Binding,
     envelope::Reply,
     error::{ApiError, ApiResult, Conflict, OrNoSuch, removed},
-    fields::{Fields, keep_nulls},
+    fields::{Fields, patched},
     idempotency::{IdempotencyKey, RequestHash},
     optimistic::{IfMatch, until_written},
     path_id::PathId,
@@ -304,9 +303,7 @@ async fn patch(
     let outcome = until_written(async || {
         let row = state.store.tool(account.id, id).await.or_no_such("tool")?;
         expected.check(row.version)?;
-        let mut merged = json!(row.tool);
-        merge(&mut merged, &patch);
-        keep_nulls(&mut merged, &patch, &[]);
+        let merged = patched(json!(row.tool), &patch, &[]);
         let new = read(merged.as_object().unwrap_or(&Map::new()), &state.address_policy)?;
         let name = new.name.clone();
         match state.store.update_tool(account.id, id, row.version, new).await {

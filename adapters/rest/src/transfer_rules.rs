@@ -2,7 +2,7 @@
 
 use axum::{Router, extract::State, response::Response, routing::get};
 use domain::{
-    agent::{TransferDestination, TransferRule, merge, validate_transfer_rule},
+    agent::{TransferDestination, TransferRule, validate_transfer_rule},
     id::TransferRuleId,
     ports::store::TransferRuleRow,
 };
@@ -17,7 +17,7 @@ use super::{
     cursor::Binding,
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch, removed},
-    fields::keep_nulls,
+    fields::patched,
     idempotency::{IdempotencyKey, RequestHash},
     optimistic::{IfMatch, until_written},
     path_id::PathId,
@@ -144,10 +144,7 @@ async fn patch(
     let outcome = until_written(async || {
         let row = state.store.transfer_rule(account.id, id).await.or_no_such(THING)?;
         expected.check(row.version)?;
-        let mut merged = json!(row.rule);
-        merge(&mut merged, &patch);
-        keep_nulls(&mut merged, &patch, &["transferDestination"]);
-        let new = read(&merged)?;
+        let new = read(&patched(json!(row.rule), &patch, &["transferDestination"]))?;
         let update = state.store.update_transfer_rule(account.id, id, row.version, new);
         Ok(update.await)
     });

@@ -272,12 +272,12 @@ async fn patch(
     _: Query<NoParameters>,
     JsonObject(patch): JsonObject,
 ) -> ApiResult<Reply> {
+    let patch = Value::Object(patch);
     let outcome = until_written(async || {
         let row = state.store.webhook(account.id, id).await.or_no_such(THING)?;
         expected.check(row.version)?;
-        let mut merged = json!(row.endpoint).as_object().cloned().unwrap_or_default();
-        merged.extend(patch.clone());
-        let new = read(&merged, &state.address_policy)?;
+        let merged = fields::patched(json!(row.endpoint), &patch, &[]);
+        let new = read(merged.as_object().unwrap_or(&Map::new()), &state.address_policy)?;
         Ok(state.store.update_webhook(account.id, id, row.version, new).await)
     });
     let row = outcome.await?.or_no_such(THING)?;

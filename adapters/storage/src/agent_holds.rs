@@ -176,8 +176,8 @@ pub(super) async fn taken(
     Ok(taken.into_iter().collect())
 }
 
-/// Returns the campaigns that dial with the agent, will, or could if they are launched, the agents that transfer calls to it, and its
-/// calls that are not over. The list is limited.
+/// Returns the campaigns that dial with the agent, will, or could once they are launched, the agents that transfer
+/// calls to it, and its calls that are not over. The list is limited.
 pub(super) async fn holders(work: &mut Work<'_>, account: AccountId, agent: AgentId) -> StoreResult<Vec<Holder>> {
     let campaigns = "SELECT id, name FROM campaigns WHERE account = $1 AND agent = $2 AND importing = 0 \
                      AND deleted_at IS NULL AND status IN ('draft', 'waiting', 'running', 'paused', 'delayed') \

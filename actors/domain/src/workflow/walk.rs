@@ -236,16 +236,11 @@ impl<'a> Moving<'a> {
         if self.walk.phase != Phase::Saying {
             return Next::Stop(Step::Wait);
         }
-        match (self.jump_target(), self.kind()) {
-            (Some(target), _) => self.jump(target),
-            (
-                None,
-                Some(NodeKind::Say {
-                    wait_for_user_response: true,
-                    ..
-                }),
-            ) => self.rest(),
-            (None, _) => self.leave(false),
+        let awaits_answer = self.walk.at().is_some_and(|at| self.graph.awaits_answer(at));
+        match self.jump_target() {
+            Some(target) => self.jump(target),
+            None if awaits_answer => self.rest(),
+            None => self.leave(false),
         }
     }
 

@@ -72,7 +72,11 @@ impl Tables {
         let campaigns = self.campaigns.values().filter(|entry| {
             let holds = matches!(
                 entry.row.status,
-                CampaignStatus::Waiting | CampaignStatus::Running | CampaignStatus::Paused | CampaignStatus::Delayed
+                CampaignStatus::Draft
+                    | CampaignStatus::Waiting
+                    | CampaignStatus::Running
+                    | CampaignStatus::Paused
+                    | CampaignStatus::Delayed
             );
             !entry.importing && entry.row.agent == id && holds
         });
