@@ -342,7 +342,7 @@ const scenarios = {
     await page.context().setOffline(false);
     await page.getByText("The connection is lost").waitFor({ state: "detached", timeout: 15_000 });
     assert.equal(await page.getByLabel("Search by name").inputValue(), "Typed");
-    assert.equal(new URL(page.url()).search, "?name=Typed");
+    await page.waitForURL(({ search }) => search === "?name=Typed");
     await close(page);
   },
 
@@ -371,6 +371,14 @@ const scenarios = {
   },
 };
 
+/** Prints what the open pages show, and closes them. */
+async function showPages(browser) {
+  for (const context of browser.contexts()) {
+    for (const page of context.pages()) console.error(page.url(), page.faults, await page.locator("body").innerText().catch(String));
+    await context.close();
+  }
+}
+
 const chosen = process.argv.slice(2), failed = [];
 const browser = await startBrowser();
 try {
@@ -379,7 +387,7 @@ try {
     for (const [name, run] of Object.entries(group)) {
       if (chosen.length > 0 && !chosen.some((each) => name.startsWith(each))) continue;
       const start = Date.now();
-      await run(browser).catch((error) => { failed.push(name); console.error(error); });
+      await run(browser).catch(async (error) => { failed.push(name); console.error(error); await showPages(browser); });
       console.log(`${failed.at(-1) === name ? "FAILED" : "ok"} ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
     }
   }
