@@ -303,10 +303,34 @@ impl Expectation {
     pub fn takes_backchannel(&self, words: &str) -> bool {
         match self {
             Self::Any => true,
-            Self::YesNo => words
-                .split_whitespace()
-                .any(|word| PLAIN_YES.contains(&bare(word).as_str())),
+            // "Okay, that's fine." says more than a nod of one word.
+            Self::YesNo => {
+                let mut spoken = words.split_whitespace();
+                spoken.clone().count() > 1 || spoken.any(|word| PLAIN_YES.contains(&bare(word).as_str()))
+            }
             Self::Choice(_) | Self::Figure | Self::Words | Self::Dictation(_) => false,
+        }
+    }
+
+    /// Returns a number for the kind of answer.
+    pub(super) fn kind(&self) -> i16 {
+        match self {
+            Self::Any => 0,
+            Self::Words => 1,
+            Self::YesNo => 2,
+            Self::Choice(_) => 3,
+            Self::Figure => 4,
+            Self::Dictation(Dictated::Email) => 5,
+            Self::Dictation(Dictated::Unknown) => 6,
+            Self::Dictation(Dictated::Units(_)) => 7,
+        }
+    }
+
+    /// Returns the number of digits and letters of the answer, if it is known.
+    pub(super) fn units_wanted(&self) -> Option<usize> {
+        match self {
+            Self::Dictation(Dictated::Units(wanted)) => Some(*wanted),
+            _ => None,
         }
     }
 
