@@ -82,9 +82,8 @@ impl PausePolicy {
             _ if is_dictation && !self.spelling_patience => self.base_ms,
             _ if is_dictation => MAX_PAUSE_MS,
             (Ending::Hesitating | Ending::Open, _) => MAX_PAUSE_MS,
-            (Ending::Complete, _) | (_, Progress::Whole | Progress::Enough) => self.base_ms,
-            _ if evidence.is_unfinished => MAX_PAUSE_MS,
-            _ => self.base_ms * 2,
+            (Ending::Plain, Progress::Unknown | Progress::Given) if evidence.is_unfinished => MAX_PAUSE_MS,
+            _ => self.base_ms,
         };
         let most = most.clamp(ASK_MS, MAX_PAUSE_MS);
         [least.min(most), most]
