@@ -25,6 +25,9 @@ const SHORT_PAUSE_MS: u64 = 2_800;
 /// Milliseconds added to twice the base pause after a hesitation: people think for up to two seconds in mid-sentence.
 const HESITATION_MS: u64 = 1_600;
 
+/// The same after a phrase that often needs an object.
+const OPEN_MS: u64 = 600;
+
 /// Most milliseconds by which the evidence shortens the pause. An agent that is patient with pauses must not
 /// be hurried by a sentence end that the recogniser guessed.
 const MOST_HURRIED_MS: u64 = 200;
@@ -75,6 +78,7 @@ impl PausePolicy {
             Progress::Short => SHORT_PAUSE_MS,
             _ if ending == Ending::Hesitating => self.base_ms * 2 + HESITATION_MS,
             _ if evidence.is_dictated => SPELLING_PAUSE_MS,
+            Progress::Unknown if ending == Ending::Open => self.base_ms * 2 + OPEN_MS,
             _ => short.max(ASK_MS),
         };
         let is_dictation = evidence.is_dictated || matches!(progress, Progress::Short | Progress::Begun);
