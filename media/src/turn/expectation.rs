@@ -298,17 +298,17 @@ impl Expectation {
         }
     }
 
-    /// Returns whether a backchannel that began before the agent had finished may be the answer. A question
-    /// that asks for yes or no accepts only a plain yes.
+    /// Returns whether a backchannel that began before the agent had finished may be the answer. A question that
+    /// asks for yes or no accepts one word only if it is a plain yes. Several words ("Okay, that's fine.") say more
+    /// than a nod, whatever the question seemed to ask for.
     pub fn takes_backchannel(&self, words: &str) -> bool {
+        let mut spoken = words.split_whitespace();
+        let is_one = spoken.clone().nth(1).is_none();
         match self {
             Self::Any => true,
-            // "Okay, that's fine." says more than a nod of one word.
-            Self::YesNo => {
-                let mut spoken = words.split_whitespace();
-                spoken.clone().count() > 1 || spoken.any(|word| PLAIN_YES.contains(&bare(word).as_str()))
-            }
-            Self::Choice(_) | Self::Figure | Self::Words | Self::Dictation(_) => false,
+            Self::YesNo => !is_one || spoken.any(|word| PLAIN_YES.contains(&bare(word).as_str())),
+            Self::Choice(_) | Self::Figure | Self::Words => !is_one,
+            Self::Dictation(_) => false,
         }
     }
 
