@@ -45,11 +45,26 @@ async fn snapshot(phone: &Phone) -> StreamSnapshot {
 async fn an_utterance_ends_after_the_configured_pause() {
     for (turn, fixed_pause_ms, words, pause) in [
         (json!({}), None, "I would like a table", 270..=900),
-        (json!({"turnEagerness": "patient"}), None, "I would like a table", 600..=1_600),
-        (json!({"turnEagerness": "eager"}), None, "I would like a table.", 150..=250),
+        (
+            json!({"turnEagerness": "patient"}),
+            None,
+            "I would like a table",
+            600..=1_600,
+        ),
+        (
+            json!({"turnEagerness": "eager"}),
+            None,
+            "I would like a table.",
+            150..=250,
+        ),
         (json!({}), Some(200), "I would like a table and", 200..=200),
         (json!({}), None, "It is spelled A B C", 1_700..=3_000),
-        (json!({"spellingPatience": "off"}), None, "It is spelled A B C", 270..=450),
+        (
+            json!({"spellingPatience": "off"}),
+            None,
+            "It is spelled A B C",
+            270..=450,
+        ),
     ] {
         let agent: Agent = serde_json::from_value(json!({"conversationConfig": {"turn": turn}})).unwrap();
         let phone = Phone::with(agent, CARRIER, StreamSettings { fixed_pause_ms }).await;
