@@ -6,6 +6,7 @@ mod adopting;
 mod clock;
 mod echo;
 mod echo_words;
+mod evidence;
 mod hearing;
 mod keys;
 mod levels;
@@ -28,7 +29,7 @@ use crate::{
     amd,
     playout::WordEnd,
     turn::{
-        barge_in::{self, BargeIn, Observation},
+        barge_in::{self, BargeIn, Observation, floor::Floor},
         endpointing::{self, Endpointing, Utterance},
         words,
     },
@@ -57,6 +58,11 @@ pub struct AudioSession {
     endpointing: Endpointing,
     /// The words so far of the user's turn. Kept because barge-in needs them for every block.
     words: String,
+    /// Their meaning over the agent's speech.
+    floor: Floor,
+    /// Whether the recogniser answers each request, and whether it was asked and has not answered.
+    answers_each: bool,
+    is_asked: bool,
     voice: listening::VoiceNews,
     /// Start of the present voice, and the end of the last voiced block.
     onset_ms: Option<u64>,
@@ -100,6 +106,9 @@ impl AudioSession {
             echo_told: None,
             endpointing: Endpointing::new(config.pause),
             words: String::new(),
+            floor: Floor::Silent,
+            answers_each: false,
+            is_asked: false,
             voice: listening::VoiceNews::default(),
             onset_ms: None,
             last_voiced_ms: 0,
@@ -152,6 +161,7 @@ impl AudioSession {
     /// Takes final words of the recogniser. With `damaged`, part of the speech may have been heard and not understood.
     pub fn settled(&mut self, text: &str, damaged: bool, now_ms: u64) {
         let at_ms = self.stream_time(now_ms);
+        self.is_asked = false;
         if damaged || !text.is_empty() {
             self.final_ms = Some(self.now_ms);
         }
@@ -256,14 +266,14 @@ impl AudioSession {
         self.drop_speech(Drop::Ended, now_ms);
         self.outputs.clear();
         if let Some(utterance) = self.endpointing.flush() {
-            self.words.clear();
+            self.forget_words();
             self.utterance_ended(utterance);
         }
     }
 
     /// Returns when [`Self::tick`] is needed if nothing else happens before.
     pub fn next_deadline(&self) -> Option<u64> {
-        let paused = self.barge_in.deadline(self.last_voiced_ms, &self.words);
+        let paused = self.barge_in.deadline(self.last_voiced_ms, self.floor, self.is_asked);
         let paused = paused.filter(|_| self.speaking.is_paused());
         let hearing = [self.endpointing.deadline(), paused].into_iter().flatten().min();
         let hearing = hearing.map(|at_ms| self.hearing.clock_time(at_ms));
@@ -344,7 +354,9 @@ impl AudioSession {
                 onset_ms: self.onset_ms,
                 last_voiced_ms: self.last_voiced_ms,
                 words: &self.words,
+                floor: self.floor,
                 is_speech: self.endpointing.is_speech(),
+                is_asked: self.is_asked,
             };
             match self.barge_in.observe(&seen) {
                 Some(barge_in::Verdict::Pause) => self.pause_playout(),
@@ -407,10 +419,10 @@ impl AudioSession {
         over_agent && words::is_backchannel(text) && !self.endpointing.expectation().takes_backchannel(text)
     }
 
-    /// Ends a turn. During playout a turn of backchannels or without words is not reported. Any other turn
-    /// interrupts the agent, if it may be interrupted.
+    /// Ends a turn. During playout a turn of backchannels or without words is not reported. Other turns interrupt
+    /// the agent, if it may be interrupted and their words are not as likely misheard.
     fn turn_over(&mut self, utterance: Utterance) {
-        self.words.clear();
+        self.forget_words();
         self.pause_told = false;
         self.unworded_ms = utterance.text.is_empty().then_some(utterance.ended_ms);
         if self.speaking.is_audible() {
@@ -425,7 +437,8 @@ impl AudioSession {
             let interrupts = self
                 .barge_in_from_ms
                 .is_some_and(|from_ms| utterance.started_ms >= from_ms);
-            if self.speaking.is_interruptible() && interrupts {
+            let is_likely = Floor::of_turn(&utterance.text) >= Floor::Likely;
+            if self.speaking.is_interruptible() && interrupts && is_likely {
                 self.drop_speech(Drop::BargedIn, self.now_ms);
             }
         } else if self.is_only_attention(utterance.started_ms, &utterance.text) {

@@ -44,12 +44,27 @@ async fn snapshot(phone: &Phone) -> StreamSnapshot {
 #[tokio::test(start_paused = true)]
 async fn an_utterance_ends_after_the_configured_pause() {
     for (turn, fixed_pause_ms, words, pause) in [
-        (json!({}), None, "I would like a table", 450),
-        (json!({"turnEagerness": "patient"}), None, "I would like a table", 800),
-        (json!({"turnEagerness": "eager"}), None, "I would like a table.", 150),
-        (json!({}), Some(200), "I would like a table and", 200),
-        (json!({}), None, "It is spelled A B C", 1_700),
-        (json!({"spellingPatience": "off"}), None, "It is spelled A B C", 450),
+        (json!({}), None, "I would like a table", 270..=900),
+        (
+            json!({"turnEagerness": "patient"}),
+            None,
+            "I would like a table",
+            600..=1_600,
+        ),
+        (
+            json!({"turnEagerness": "eager"}),
+            None,
+            "I would like a table.",
+            150..=250,
+        ),
+        (json!({}), Some(200), "I would like a table and", 200..=200),
+        (json!({}), None, "It is spelled A B C", 1_700..=3_000),
+        (
+            json!({"spellingPatience": "off"}),
+            None,
+            "It is spelled A B C",
+            270..=450,
+        ),
     ] {
         let agent: Agent = serde_json::from_value(json!({"conversationConfig": {"turn": turn}})).unwrap();
         let phone = Phone::with(agent, CARRIER, StreamSettings { fixed_pause_ms }).await;
@@ -64,7 +79,7 @@ async fn an_utterance_ends_after_the_configured_pause() {
             "{ended_ms} {began} {spoken_ms}"
         );
         assert!(
-            (pause - 20..=pause + 60).contains(&(at - ended_ms)),
+            (pause.start() - 20..=pause.end() + 60).contains(&(at - ended_ms)),
             "{words}: {at} {ended_ms}"
         );
     }

@@ -1,7 +1,10 @@
 //! Converts received audio into the user's turn, without the agent's echo in voice and words.
 
 use super::{AudioSession, SessionEvent, echo_words, hearing::HeardBlock};
-use crate::turn::endpointing::{Capabilities, Told};
+use crate::turn::{
+    barge_in::floor::Floor,
+    endpointing::{Capabilities, Told},
+};
 
 /// Time in milliseconds after an echo within which its words may come: its delay, and the recogniser's.
 const ECHO_WORDS_MS: u64 = 2_000;
@@ -31,6 +34,7 @@ pub(super) struct VoiceNews {
 impl AudioSession {
     /// Sets the recogniser's capabilities. They may be set at any time.
     pub fn recogniser(&mut self, recogniser: Capabilities) {
+        self.answers_each = recogniser.answers_each;
         self.endpointing.recogniser(recogniser);
     }
 
@@ -48,6 +52,7 @@ impl AudioSession {
 
     pub(super) fn want_final(&mut self) {
         self.voice.is_known = false;
+        self.is_asked = self.answers_each;
         self.events.push_back(SessionEvent::FinalWanted);
     }
 
@@ -130,10 +135,16 @@ impl AudioSession {
         let words = self.endpointing.words();
         if words != self.words {
             self.words.clone_from(&words);
+            self.floor = Floor::so_far(&words);
             self.events.push_back(SessionEvent::Interim { text: words });
             self.look_at_words();
         }
         self.settle();
+    }
+
+    pub(super) fn forget_words(&mut self) {
+        self.words.clear();
+        self.floor = Floor::Silent;
     }
 
     fn began(&mut self, began: Option<u64>) {

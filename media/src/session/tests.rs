@@ -67,7 +67,7 @@ fn a_turn_ends_after_the_pause_with_its_words() {
     assert_eq!(utterance.text, "at noon");
     let ended_at = bench.time_of(|event| matches!(event, SessionEvent::UtteranceEnded(_)));
     assert!(
-        (440..=480).contains(&(ended_at - utterance.ended_ms)),
+        (260..=930).contains(&(ended_at - utterance.ended_ms)),
         "{ended_at} {utterance:?}"
     );
 }
@@ -239,7 +239,7 @@ fn a_sound_of_attention_over_the_end_of_a_question_is_no_answer() {
 }
 
 #[test]
-fn one_telling_word_interrupts_when_its_turn_is_over() {
+fn one_word_that_takes_the_floor_interrupts() {
     let mut bench = Bench::new(CARRIER);
     bench.session.allow_barge_in(true, 0);
     bench.say(1, "one two three four five six seven eight", true);
@@ -249,6 +249,27 @@ fn one_telling_word_interrupts_when_its_turn_is_over() {
     bench.silence(1_000);
     assert!(bench.barged_in().is_some());
     assert_eq!(bench.utterance().unwrap().text, "Stop.");
+}
+
+#[test]
+fn undecided_words_keep_the_agent_silent_while_the_user_speaks_and_are_no_loss() {
+    let mut bench = Bench::new(CARRIER);
+    bench.session.allow_barge_in(true, 0);
+    bench.say(1, "one two three four five six seven eight", true);
+    bench.silence(1_600);
+    bench.voice(300);
+    bench.session.interim("zebra", bench.now_ms);
+    for _ in 0..7 {
+        bench.voice(140);
+        bench.silence(60);
+    }
+    let paused = bench.carrier.cleared_at_ms.is_some() && bench.carrier.resumed_at_ms.is_none();
+    assert!(paused && bench.barged_in().is_none());
+    bench.session.settled("Zebra.", false, bench.now_ms);
+    bench.silence(8_000);
+    assert!(bench.carrier.resumed_at_ms.is_some());
+    assert_eq!(bench.heard(), Some("one two three four five six seven eight".into()));
+    assert_eq!(bench.utterance().unwrap().text, "Zebra.");
 }
 
 #[test]

@@ -1,32 +1,38 @@
 //! Barge-in in two steps: the user's speech during playout first pauses it, then either becomes a barge-in or
-//! lets playout resume. A backchannel, a cough or noise costs the agent only a short pause.
+//! lets playout resume. A nod, a cough or noise costs the agent only a short pause.
+
+pub mod floor;
+mod weights;
+
+use floor::Floor;
 
 use super::words;
 
 /// Speech in milliseconds that pauses playout.
 pub const FIRST_STEP_MS: u64 = 160;
 
-/// The same for the rest of a speech that was paused in vain.
+/// The same for the rest of a speech that was paused by a sound without words.
 pub const WARY_FIRST_STEP_MS: u64 = 300;
 
 /// Speech in milliseconds that counts as a barge-in although none of its words were understood. Voice without
 /// any word only pauses playout, since it may be music.
 pub const SPEECH_MS: u64 = 600;
 
-/// The same while at most one of its words is not a backchannel. Two or three backchannels may come in one
-/// breath ("Yeah, right, okay."), and recognisers correct their first words. The agent is silent meanwhile,
-/// so the wait costs the user nothing.
-pub const BACKCHANNEL_SPEECH_MS: u64 = 1_800;
-
-/// Number of recognised words other than backchannels that count as a barge-in.
-pub const TELLING_WORDS: usize = 2;
+/// The same while its words do not take the floor. Two or three nods may come in one breath ("Yeah, right,
+/// okay."), and recognisers correct their first words. The agent is silent meanwhile, so the wait costs the user
+/// nothing.
+pub const NOD_SPEECH_MS: u64 = 1_800;
 
 /// Silence in milliseconds that ends a piece of speech; playout then resumes. In noise, the end of voice is
 /// detected up to 96 ms late, and playout must resume within 300 ms.
 pub const QUIET_MS: u64 = 180;
 
-/// Time in milliseconds for which one word other than a backchannel keeps playout paused. The end of the turn
-/// usually decides earlier.
+/// Longest time in milliseconds without voice for which playout waits for the words of a voice that has stopped.
+/// The slowest twentieth of the words of a slow recogniser comes after 1000 ms.
+const WORDS_WAIT_MS: u64 = 1_000;
+
+/// Time in milliseconds for which words that do not decide keep playout paused. The end of the turn usually decides
+/// earlier.
 const WORD_HOLD_MS: u64 = 1_500;
 
 /// Observation at one moment of a playout.
@@ -40,8 +46,12 @@ pub struct Observation<'a> {
     pub last_voiced_ms: u64,
     /// The words so far of the user's turn.
     pub words: &'a str,
+    /// Their meaning.
+    pub floor: Floor,
     /// Whether the recogniser heard speech, understood or not.
     pub is_speech: bool,
+    /// Whether the recogniser was asked for the words of the voice and will answer, even without words.
+    pub is_asked: bool,
 }
 
 /// Action for playout.
@@ -85,7 +95,7 @@ impl BargeIn {
     }
 
     /// Lets voice count from `at_ms` on, not earlier. Voice that began before is the callee picking up: it
-    /// interrupts only with words other than greetings and backchannels.
+    /// interrupts only with words other than greetings and nods.
     pub fn count_from(&mut self, at_ms: u64) {
         self.floor_ms = self.floor_ms.max(at_ms);
         self.opened_ms = at_ms;
@@ -100,8 +110,8 @@ impl BargeIn {
     pub fn observe(&mut self, seen: &Observation<'_>) -> Option<Verdict> {
         let voiced_since_floor = seen.last_voiced_ms > self.floor_ms;
         let picks_up = seen.onset_ms.is_some_and(|onset| onset < self.opened_ms);
-        let interrupts = |words| words::telling_words(words) >= TELLING_WORDS;
-        if voiced_since_floor && interrupts(seen.words) && !(picks_up && words::is_pick_up(seen.words)) {
+        let is_taken = seen.floor == Floor::Taken && !(picks_up && words::is_pick_up(seen.words));
+        if voiced_since_floor && is_taken {
             return self.barge_in();
         }
         let quiet = seen.at_ms.saturating_sub(seen.last_voiced_ms) >= QUIET_MS;
@@ -111,7 +121,7 @@ impl BargeIn {
             (State::Quiet, _) => return None,
         };
         let lasted = seen.last_voiced_ms.saturating_sub(onset);
-        if seen.is_speech && lasted >= Self::speech_ms(seen.words) {
+        if seen.is_speech && lasted >= Self::speech_ms(seen.floor) {
             return self.barge_in();
         }
         match self.state {
@@ -133,8 +143,9 @@ impl BargeIn {
     }
 
     /// Returns when [`Self::observe`] is needed without audio, since playout must not stay paused for ever.
-    pub fn deadline(&self, last_voiced_ms: u64, words: &str) -> Option<u64> {
-        self.is_paused().then(|| last_voiced_ms + Self::hold_ms(words))
+    pub fn deadline(&self, last_voiced_ms: u64, floor: Floor, is_asked: bool) -> Option<u64> {
+        self.is_paused()
+            .then(|| last_voiced_ms + Self::hold_ms(floor, is_asked))
     }
 
     fn barge_in(&mut self) -> Option<Verdict> {
@@ -143,27 +154,31 @@ impl BargeIn {
     }
 
     fn resume(&mut self, seen: &Observation<'_>) -> Option<Verdict> {
-        if seen.at_ms.saturating_sub(seen.last_voiced_ms) < Self::hold_ms(seen.words) {
+        if seen.at_ms.saturating_sub(seen.last_voiced_ms) < Self::hold_ms(seen.floor, seen.is_asked) {
             return None;
         }
         self.state = State::Quiet;
-        self.first_step_ms = WARY_FIRST_STEP_MS;
+        self.first_step_ms = match seen.floor {
+            Floor::Silent => WARY_FIRST_STEP_MS,
+            _ => FIRST_STEP_MS,
+        };
         Some(Verdict::Resume)
     }
 
-    /// Returns how long silence keeps playout paused. After a word other than a backchannel the
-    /// end of the turn decides, not the first silence.
-    fn hold_ms(words: &str) -> u64 {
-        match words::telling_words(words) {
-            0 => QUIET_MS,
-            _ => WORD_HOLD_MS,
+    /// Returns how long silence keeps playout paused. After words that do not decide, the end of the turn does,
+    /// not the first silence.
+    fn hold_ms(floor: Floor, is_asked: bool) -> u64 {
+        match floor {
+            Floor::Silent | Floor::Nod if is_asked => WORDS_WAIT_MS,
+            Floor::Silent | Floor::Nod => QUIET_MS,
+            Floor::Undecided | Floor::Likely | Floor::Taken => WORD_HOLD_MS,
         }
     }
 
-    fn speech_ms(words: &str) -> u64 {
-        match words::any(words) {
-            true => BACKCHANNEL_SPEECH_MS,
-            false => SPEECH_MS,
+    fn speech_ms(floor: Floor) -> u64 {
+        match floor {
+            Floor::Silent => SPEECH_MS,
+            _ => NOD_SPEECH_MS,
         }
     }
 }

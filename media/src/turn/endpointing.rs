@@ -2,43 +2,31 @@
 //! the words so far. The recogniser is asked for its last words early in the pause, which hides their
 //! latency.
 
+pub mod evidence;
+pub mod model;
+mod pauses;
+mod policy;
 mod recogniser;
 mod turn;
 
 use std::collections::VecDeque;
 
+use evidence::{Circumstances, Evidence, Moment};
+use model::MODEL;
+pub use pauses::{Habits, Pauses};
+pub use policy::PausePolicy;
 pub use recogniser::{Capabilities, Told};
 use turn::{Telling, Turn};
 
-use super::{
-    expectation::{Expectation, Progress},
-    words::{self, Ending},
-};
+use super::{expectation::Expectation, words};
 
 /// Longest pause within a turn, in milliseconds.
 const MAX_PAUSE_MS: u64 = 3_000;
-
-/// Least pause in milliseconds while something is being spelled. People leave up to 1500 ms between two
-/// groups of digits, and voice is detected about 100 ms after it begins.
-const SPELLING_PAUSE_MS: u64 = 1_700;
-
-/// Least pause in milliseconds while so little is spelled that more must follow.
-const SHORT_PAUSE_MS: u64 = 2_800;
 
 /// Time in milliseconds without voice after which the recogniser is asked for its final words and the turn
 /// may be over. It is longer than the gaps between words; the detector needs 64 to 96 ms to notice that voice
 /// has stopped.
 pub const ASK_MS: u64 = 100;
-
-/// Most milliseconds by which complete words shorten the pause. An agent that is patient with pauses must not
-/// be hurried by a sentence end that the recogniser guessed.
-const MOST_HURRIED_MS: u64 = 200;
-
-/// Milliseconds added to twice the pause after a hesitation: people think for up to two seconds in mid-sentence.
-const HESITATION_MS: u64 = 1_600;
-
-/// The same after a phrase that often needs an object.
-const OPEN_MS: u64 = 600;
 
 /// Time in milliseconds the recogniser has for its final words after the request. A measured one took 298 ms
 /// in the slowest twentieth of cases, counted from the end of the voice.
@@ -79,48 +67,6 @@ const UNANSWERED_MS: u64 = 6_000;
 
 /// Time in milliseconds after a turn that ended on unsettled words in which their final may still come.
 const PENDING_MS: u64 = 2_000;
-
-/// Policy for the pause that ends a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PausePolicy {
-    /// Pause in milliseconds after words that give no hint: eager 250, normal 450, patient 800.
-    pub base_ms: u64,
-    /// Pause that is always used instead.
-    pub fixed_ms: Option<u64>,
-    /// Whether to wait longer while digits or letters are spelled.
-    pub spelling_patience: bool,
-}
-
-impl PausePolicy {
-    /// Returns the pause that ends a turn of these words, if the agent asked for such an answer.
-    pub fn pause_ms(self, words: &str, asked: &Expectation) -> u64 {
-        if let Some(fixed) = self.fixed_ms {
-            return fixed;
-        }
-        let short = (self.base_ms * 3 / 5).max(self.base_ms.saturating_sub(MOST_HURRIED_MS));
-        let patiently = |least_ms: u64| match self.spelling_patience {
-            true => least_ms.max(self.base_ms),
-            false => self.base_ms,
-        };
-        let spelling = patiently(SPELLING_PAUSE_MS);
-        let hesitating = self.base_ms * 2 + HESITATION_MS;
-        let pause = match (words::ending(words), asked.progress(words)) {
-            (Ending::Hesitating, Progress::Short) => patiently(SHORT_PAUSE_MS).max(hesitating),
-            (Ending::Hesitating, _) => hesitating,
-            (_, Progress::Short) => patiently(SHORT_PAUSE_MS),
-            (Ending::Open, Progress::Unknown) => self.base_ms * 2 + OPEN_MS,
-            (Ending::Open, _) => self.base_ms.max(spelling),
-            // Dictated in pieces, each perhaps with a full stop from the recogniser.
-            (_, Progress::Begun) => spelling,
-            // A number may be longer than most.
-            (_, Progress::Enough) | (Ending::Spelling, Progress::Whole | Progress::Given) => self.base_ms,
-            (Ending::Spelling, Progress::Unknown) => spelling,
-            (Ending::Complete, _) | (Ending::Plain, Progress::Whole) => short,
-            (Ending::Plain, Progress::Given | Progress::Unknown) => self.base_ms,
-        };
-        pause.min(MAX_PAUSE_MS)
-    }
-}
 
 /// A turn of the user that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,6 +116,11 @@ pub struct Endpointing {
     /// Start of the present sound, voice or not.
     sound_ms: Option<u64>,
     recogniser: Capabilities,
+    /// Whether the recogniser has shown punctuation.
+    punctuates: bool,
+    habits: Habits,
+    /// End of the last turn's voice, if the agent has not spoken since.
+    left_ms: Option<u64>,
     /// Times of the requests for finals that have not come, if the recogniser answers each request.
     unanswered: VecDeque<u64>,
 }
@@ -185,6 +136,9 @@ impl Endpointing {
             asked: Expectation::Any,
             sound_ms: None,
             recogniser: Capabilities::default(),
+            punctuates: false,
+            habits: Habits::default(),
+            left_ms: None,
             unanswered: VecDeque::new(),
         }
     }
@@ -197,6 +151,7 @@ impl Endpointing {
     /// Notes that another recogniser listens from here on, so that requests to the previous one are not answered.
     pub fn recogniser_replaced(&mut self) {
         self.unanswered.clear();
+        self.punctuates = false;
     }
 
     /// Sets the recogniser's capabilities, which may change at any time.
@@ -224,7 +179,8 @@ impl Endpointing {
     /// Takes the agent's words, and derives the expected answer from them.
     pub fn agent_said(&mut self, words: &str) {
         self.asked = Expectation::of(words);
-        self.rethink();
+        self.left_ms = None;
+        self.rethink(None);
     }
 
     /// Returns whether voice counts. It does not while a voice continues that had no words for too long.
@@ -250,7 +206,7 @@ impl Endpointing {
 
     /// Returns whether the turn has voice, not only words.
     pub fn has_voice(&self) -> bool {
-        self.turn.as_ref().is_some_and(|turn| turn.voiced_ms > 0)
+        self.turn.as_ref().is_some_and(|turn| turn.pauses.voiced_ms > 0)
     }
 
     /// Returns the words so far of the turn.
@@ -274,17 +230,31 @@ impl Endpointing {
             return None;
         }
         let began = self.turn.is_none().then_some(onset_ms);
-        let policy = self.policy;
+        let base_ms = self.policy.wordless_ms();
         let wordless_ms = match self.recogniser.tells_interims {
             true => WORDLESS_MS,
             false => UNTOLD_MS,
         };
-        let turn = self.turn.get_or_insert_with(|| Turn::starting(onset_ms, policy));
+        let turn = self.turn.get_or_insert_with(|| Turn::starting(onset_ms, base_ms));
         let since = turn.last_word_ms.map_or(onset_ms, |word| word.max(onset_ms));
         // A hum that sounds like voice ends no turn before silence would.
         turn.wordless = at_ms.saturating_sub(since) > wordless_ms.max(turn.pause_ms);
-        if !turn.wordless {
-            turn.voice(at_ms, voiced_ms);
+        let pause_ms = match turn.wordless {
+            true => None,
+            false => turn.voice(at_ms, voiced_ms),
+        };
+        if let Some(began_ms) = began
+            && let Some(left_ms) = self.left_ms.take()
+        {
+            // The agent answered into a pause.
+            let silent_ms = began_ms.saturating_sub(left_ms);
+            if silent_ms < MAX_PAUSE_MS {
+                self.habits.pause(silent_ms);
+            }
+        }
+        if let Some(pause_ms) = pause_ms {
+            self.habits.pause(pause_ms);
+            self.rethink(None);
         }
         began
     }
@@ -298,7 +268,7 @@ impl Endpointing {
         }
         let began = self.turn.is_none().then_some(at_ms);
         self.heard_words(at_ms).unsettled(&text);
-        self.rethink();
+        self.rethink(Some(at_ms));
         began
     }
 
@@ -315,7 +285,7 @@ impl Endpointing {
         let turn = self.heard_words(at_ms);
         turn.settle(&text, at_ms, is_last);
         turn.damaged |= damaged;
-        self.rethink();
+        self.rethink(Some(at_ms));
         began
     }
 
@@ -361,16 +331,43 @@ impl Endpointing {
         self.turn.take().map(|turn| turn.close(self.sound_ms))
     }
 
-    fn rethink(&mut self) {
+    /// Returns the knowledge at a moment of the present turn.
+    pub fn moment(&self, at_ms: u64) -> Option<Moment> {
+        let turn = self.turn.as_ref()?;
+        Some(Moment {
+            words: turn.words(),
+            asked: self.asked.clone(),
+            circumstances: self.circumstances(turn, Some(at_ms)),
+            is_settled: turn.is_settled(self.recogniser),
+        })
+    }
+
+    fn circumstances(&self, turn: &Turn, at_ms: Option<u64>) -> Circumstances {
+        Circumstances {
+            pauses: turn.pauses,
+            habits: self.habits,
+            punctuates: self.punctuates,
+            tells_interims: self.recogniser.tells_interims,
+            silent_ms: at_ms.map_or(0, |at_ms| at_ms.saturating_sub(turn.last_voiced_ms)),
+        }
+    }
+
+    /// Updates the pause after the words changed at a time, or after the voice or the agent continued.
+    fn rethink(&mut self, at_ms: Option<u64>) {
+        let Some(turn) = &self.turn else { return };
+        let words = turn.words();
+        self.punctuates |= words.contains(words::is_mark);
+        let evidence = Evidence::of(&words, &self.asked, &self.circumstances(turn, at_ms), &MODEL);
+        let pause_ms = self.policy.pause_ms(&evidence);
         if let Some(turn) = &mut self.turn {
-            turn.rethink(self.policy, &self.asked);
+            turn.rethink(&words, pause_ms);
         }
     }
 
     fn heard_words(&mut self, at_ms: u64) -> &mut Turn {
         self.ignoring = false;
-        let policy = self.policy;
-        let turn = self.turn.get_or_insert_with(|| Turn::starting(at_ms, policy));
+        let base_ms = self.policy.wordless_ms();
+        let turn = self.turn.get_or_insert_with(|| Turn::starting(at_ms, base_ms));
         turn.last_word_ms = Some(at_ms);
         turn.told_over_ms = None;
         turn.wordless = false;
@@ -380,6 +377,10 @@ impl Endpointing {
     fn end(&mut self, at_ms: u64) -> Option<Verdict> {
         let turn = self.turn.take()?;
         self.ignoring = turn.wordless;
+        if turn.has_words {
+            self.habits.turns += 1;
+            self.left_ms = Some(turn.last_voiced_ms);
+        }
         let mut unsettled = turn.interim.split_whitespace();
         self.pending_words = unsettled.next().map(|first| PendingWords {
             first: words::bare(first),

@@ -298,15 +298,39 @@ impl Expectation {
         }
     }
 
-    /// Returns whether a backchannel that began before the agent had finished may be the answer. A question
-    /// that asks for yes or no accepts only a plain yes.
+    /// Returns whether a backchannel that began before the agent had finished may be the answer. A question that
+    /// asks for yes or no accepts one word only if it is a plain yes. Several words ("Okay, that's fine.") say more
+    /// than a nod, whatever the question seemed to ask for.
     pub fn takes_backchannel(&self, words: &str) -> bool {
+        let mut spoken = words.split_whitespace();
+        let is_one = spoken.clone().nth(1).is_none();
         match self {
             Self::Any => true,
-            Self::YesNo => words
-                .split_whitespace()
-                .any(|word| PLAIN_YES.contains(&bare(word).as_str())),
-            Self::Choice(_) | Self::Figure | Self::Words | Self::Dictation(_) => false,
+            Self::YesNo => !is_one || spoken.any(|word| PLAIN_YES.contains(&bare(word).as_str())),
+            Self::Choice(_) | Self::Figure | Self::Words => !is_one,
+            Self::Dictation(_) => false,
+        }
+    }
+
+    /// Returns a number for the kind of answer.
+    pub(super) fn kind(&self) -> i16 {
+        match self {
+            Self::Any => 0,
+            Self::Words => 1,
+            Self::YesNo => 2,
+            Self::Choice(_) => 3,
+            Self::Figure => 4,
+            Self::Dictation(Dictated::Email) => 5,
+            Self::Dictation(Dictated::Unknown) => 6,
+            Self::Dictation(Dictated::Units(_)) => 7,
+        }
+    }
+
+    /// Returns the number of digits and letters of the answer, if it is known.
+    pub(super) fn units_wanted(&self) -> Option<usize> {
+        match self {
+            Self::Dictation(Dictated::Units(wanted)) => Some(*wanted),
+            _ => None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Classifies recognised words: closed or open, being spelled, a mere backchannel.
 
+use super::barge_in::floor;
+
 /// The way in which a stretch of words ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
@@ -15,83 +17,22 @@ pub enum Ending {
     Hesitating,
 }
 
-/// Sounds and words that tell the speaker to go on.
-const BACKCHANNELS: &[&str] = &[
-    "mm",
-    "mmm",
-    "mhm",
-    "mm-hm",
-    "mm-hmm",
-    "mmhmm",
-    "hm",
-    "hmm",
-    "uh-huh",
-    "uhuh",
-    "aha",
-    "ah",
-    "oh",
-    "ok",
-    "okay",
-    "yeah",
-    "yep",
-    "yup",
-    "yes",
-    "right",
-    "sure",
-    "fine",
-    "good",
-    "great",
-    "nice",
-    "cool",
-    "alright",
-    "really",
-    "indeed",
-    "exactly",
-    "understood",
-    "haan",
-    "accha",
-    "achha",
-    "ji",
-    "theek",
-    "si",
-    "sí",
-    "vale",
-    "claro",
-    "bueno",
-    "ja",
-    "genau",
-    "stimmt",
-    "gut",
-    "oui",
-    "d'accord",
-    "bien",
-    "sim",
-    "certo",
-    "嗯",
-    "好",
-    "好的",
-    "对",
-    "是",
-    "是的",
-    "はい",
-    "うん",
-    "हाँ",
-    "जी",
-    "अच्छा",
-];
+/// Punctuation behind the last word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// None.
+    Nothing,
+    /// A comma or dash: more follows.
+    Comma,
+    /// An ellipsis.
+    Ellipsis,
+    /// A full stop or exclamation mark.
+    Stop,
+    /// A question mark.
+    Question,
+}
 
-/// Backchannels of two words.
-const BACKCHANNEL_PAIRS: &[(&str, &str)] = &[
-    ("i", "see"),
-    ("got", "it"),
-    ("all", "right"),
-    ("of", "course"),
-    ("go", "on"),
-    ("uh", "huh"),
-    ("mm", "hm"),
-];
-
-/// Words with which people pick up a telephone, besides backchannels.
+/// Words with which people pick up a telephone, besides nods.
 const GREETINGS: &[&str] = &[
     "hello",
     "hallo",
@@ -189,6 +130,48 @@ const SPELLED: &[&str] = &[
     "hyphen",
     "plus",
     "hash",
+    // German, Spanish, French and Hindi digits.
+    "null",
+    "eins",
+    "zwei",
+    "zwo",
+    "drei",
+    "vier",
+    "fünf",
+    "sechs",
+    "sieben",
+    "acht",
+    "neun",
+    "cero",
+    "uno",
+    "dos",
+    "tres",
+    "cuatro",
+    "cinco",
+    "seis",
+    "siete",
+    "ocho",
+    "nueve",
+    "zéro",
+    "un",
+    "deux",
+    "trois",
+    "quatre",
+    "cinq",
+    "sept",
+    "huit",
+    "neuf",
+    "शून्य",
+    "एक",
+    "दो",
+    "तीन",
+    "चार",
+    "पाँच",
+    "पांच",
+    "छह",
+    "सात",
+    "आठ",
+    "नौ",
 ];
 
 /// Returns how `words` end.
@@ -233,54 +216,39 @@ pub fn any(words: &str) -> bool {
 
 /// Returns whether the words are nothing but a backchannel. No words are not a backchannel.
 pub fn is_backchannel(words: &str) -> bool {
-    let mut any = false;
-    let telling = count_telling(words, |_| any = true, |_| false);
-    any && telling == 0
-}
-
-/// Returns how many words are not backchannels. A last word that may become one does not count yet.
-pub fn telling_words(words: &str) -> usize {
-    count_telling(words, |_| (), begins_backchannel)
+    floor::is_nod(words)
 }
 
 /// Returns whether the words are only such with which people pick up: "Hello?", "Yes, good morning." No words
 /// count too.
 pub fn is_pick_up(words: &str) -> bool {
     let mut tokens = words.split_whitespace().map(bare).filter(|token| !token.is_empty());
-    tokens.all(|token| GREETINGS.contains(&token.as_str()) || BACKCHANNELS.contains(&token.as_str()))
-}
-
-fn count_telling(words: &str, mut each: impl FnMut(&str), excuse_last: impl Fn(&str) -> bool) -> usize {
-    let tokens: Vec<String> = words.split_whitespace().map(bare).filter(|t| !t.is_empty()).collect();
-    let (mut count, mut at) = (0, 0);
-    while let Some(token) = tokens.get(at) {
-        each(token);
-        let next = tokens.get(at + 1);
-        if next.is_some_and(|next| BACKCHANNEL_PAIRS.contains(&(token, next))) {
-            at += 2;
-            continue;
-        }
-        let excused = next.is_none() && excuse_last(token);
-        if !excused && !BACKCHANNELS.contains(&token.as_str()) {
-            count += weight(token);
-        }
-        at += 1;
-    }
-    count
-}
-
-fn begins_backchannel(token: &str) -> bool {
-    BACKCHANNELS.iter().any(|word| word.starts_with(token))
-        || BACKCHANNEL_PAIRS.iter().any(|(first, _)| first.starts_with(token))
+    tokens.all(|token| GREETINGS.contains(&token.as_str()) || is_backchannel(&token))
 }
 
 /// Returns the number of words in a token. Scripts without spaces put several words into a token: about two
 /// characters a word.
-fn weight(token: &str) -> usize {
+pub(crate) fn word_count(token: &str) -> usize {
     let unspaced = token
         .chars()
         .filter(|c| matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{9fff}'));
     unspaced.count().div_ceil(2).max(1)
+}
+
+/// Returns the punctuation behind the last word.
+pub fn mark(words: &str) -> Mark {
+    match words.trim_end() {
+        text if text.ends_with("...") || text.ends_with('…') => Mark::Ellipsis,
+        text if text.ends_with(['?', '？']) => Mark::Question,
+        text if closes(text) => Mark::Stop,
+        text if text.ends_with([',', '-', '–', '—', ':', ';', '，']) => Mark::Comma,
+        _ => Mark::Nothing,
+    }
+}
+
+/// Returns whether a character is punctuation that a recogniser with punctuation writes.
+pub fn is_mark(c: char) -> bool {
+    matches!(c, '.' | ',' | '?' | '!' | '।' | '。' | '，' | '？' | '！')
 }
 
 fn closes(text: &str) -> bool {
@@ -300,13 +268,16 @@ pub(crate) fn is_unit(token: &str) -> bool {
 
 /// Returns the word without its punctuation, in lower case.
 pub(crate) fn bare(token: &str) -> String {
+    unmarked(token).to_lowercase()
+}
+
+/// Returns the word without its punctuation.
+pub(crate) fn unmarked(token: &str) -> &str {
     // Combining vowel signs are not letters but belong to the word, so only ASCII and full-width punctuation
     // is removed.
-    token
-        .trim_matches(|c: char| {
-            c.is_ascii_punctuation() || matches!(c, '。' | '？' | '！' | '，' | '।' | '…' | '–' | '—')
-        })
-        .to_lowercase()
+    token.trim_matches(|c: char| {
+        c.is_ascii_punctuation() || matches!(c, '。' | '？' | '！' | '，' | '।' | '¿' | '¡' | '…' | '–' | '—')
+    })
 }
 
 #[cfg(test)]
@@ -349,33 +320,6 @@ mod tests {
     }
 
     #[test]
-    fn backchannels_are_told_from_words() {
-        for words in [
-            "mm-hm",
-            "Okay.",
-            "yeah, yeah",
-            "I see.",
-            "Uh huh",
-            "right, got it",
-            "好的。",
-        ] {
-            assert!(is_backchannel(words), "{words:?}");
-            assert_eq!(telling_words(words), 0, "{words:?}");
-        }
-        for (words, telling) in [
-            ("no wait", 2),
-            ("okay stop now", 2),
-            ("stop", 1),
-            ("I see a dog", 2),
-            ("请停一下", 2),
-        ] {
-            assert!(!is_backchannel(words), "{words:?}");
-            assert_eq!(telling_words(words), telling, "{words:?}");
-        }
-        assert!(!is_backchannel(""));
-    }
-
-    #[test]
     fn a_greeting_alone_is_a_pick_up() {
         for words in ["", "Hello?", "Yes, hello?", "Hi there.", "Good morning!", "Hola"] {
             assert!(is_pick_up(words), "{words:?}");
@@ -383,12 +327,5 @@ mod tests {
         for words in ["Hello, Maria Miller speaking.", "Who is this?", "No."] {
             assert!(!is_pick_up(words), "{words:?}");
         }
-    }
-
-    #[test]
-    fn a_half_recognised_word_may_become_a_backchannel() {
-        assert!(telling_words("ok ye") == 0 && !is_backchannel("ok ye"));
-        assert_eq!(telling_words("no ye"), 1);
-        assert_eq!(telling_words("okay sto"), 1);
     }
 }

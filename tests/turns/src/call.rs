@@ -11,7 +11,7 @@ use media::{
     session::{
         AudioSession, LineOutput, Manner as SpeechManner, Say, SessionConfig, SessionError, SessionEvent, SpeechId,
     },
-    turn::endpointing::PausePolicy,
+    turn::endpointing::{PausePolicy, evidence::Moment},
 };
 
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     recogniser::{Manner, Recogniser},
     record::{CallRecord, Cut, OverlapRecord, TurnEnd, TurnRecord},
     sentence::{Sentence, bare},
-    voice::{Spoken, Voice, ms_of},
+    voice::{Spoken, SpokenPause, Voice, ms_of},
 };
 
 /// Longest wait for a turn to be taken, in milliseconds.
@@ -34,6 +34,9 @@ const LONGEST_SPEECH_MS: u64 = 60_000;
 /// Time from the end of a turn to the agent's next words, in milliseconds: about that of a language model and a
 /// tts provider.
 pub const REPLY_MS: u64 = 680;
+
+/// Silence in milliseconds from which the caller is silent.
+const SILENT_MS: u64 = 60;
 
 /// Pitch of the agent's voice in Hz.
 const AGENT_HZ: f32 = 128.0;
@@ -47,7 +50,14 @@ pub enum Eagerness {
     Normal,
     /// The agent's setting `patient`.
     Patient,
+    /// Another base pause in milliseconds.
+    Base(u64),
+    /// So late that every pause of the corpus is over.
+    Never,
 }
+
+/// Silence in milliseconds after which the last of them takes its turn.
+const NEVER_MS: u64 = 4_500;
 
 impl Eagerness {
     /// Returns the policy that an agent with this setting has.
@@ -57,8 +67,10 @@ impl Eagerness {
                 Self::Eager => 250,
                 Self::Normal => 450,
                 Self::Patient => 800,
+                Self::Base(ms) => ms,
+                Self::Never => NEVER_MS,
             },
-            fixed_ms: None,
+            fixed_ms: (self == Self::Never).then_some(NEVER_MS),
             spelling_patience: true,
         }
     }
@@ -78,15 +90,55 @@ pub enum CallError {
     Grammar(#[from] crate::grammar::GrammarError),
 }
 
+/// A caller's turn, and what the session knew in its silences.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    /// Number of the item in the conversation.
+    pub item: usize,
+    /// Kind of the turn.
+    pub kind: String,
+    /// Its pauses, in milliseconds from its start.
+    pub pauses: Vec<SpokenPause>,
+    /// Its length in milliseconds.
+    pub length_ms: u64,
+    /// Knowledge of the session in each frame without voice, with the milliseconds from the start of the turn.
+    pub moments: Vec<(u64, Moment)>,
+}
+
+/// Runs a conversation as [`run`], and watches what the session knows.
+///
+/// # Errors
+/// Returns an error if the session or babble refuses the line's rate.
+pub fn watch(
+    conversation: &Conversation,
+    heard: (Voice, &[Spoken]),
+    manner: &Manner,
+    eagerness: Eagerness,
+) -> Result<(CallRecord, Vec<Watched>), CallError> {
+    let mut watched = Vec::new();
+    let record = run_with(conversation, heard, manner, eagerness, Some(&mut watched))?;
+    Ok((record, watched))
+}
+
 /// Runs a conversation whose items sound as `spoken`. The same arguments give the same record.
 ///
 /// # Errors
 /// Returns an error if the session or babble refuses the line's rate.
 pub fn run(
     conversation: &Conversation,
+    heard: (Voice, &[Spoken]),
+    manner: &Manner,
+    eagerness: Eagerness,
+) -> Result<CallRecord, CallError> {
+    run_with(conversation, heard, manner, eagerness, None)
+}
+
+fn run_with(
+    conversation: &Conversation,
     (voice, spoken): (Voice, &[Spoken]),
     manner: &Manner,
     eagerness: Eagerness,
+    mut watched: Option<&mut Vec<Watched>>,
 ) -> Result<CallRecord, CallError> {
     let grammar = grammar(conversation.language, conversation.third)?;
     let digits = grammar.lists().get("digit").map_or(&[][..], Vec::as_slice);
@@ -106,7 +158,7 @@ pub fn run(
         speeches: conversation.items.len(),
         stopped_by_line: 0,
     };
-    for (item, spoken) in conversation.items.iter().zip(spoken) {
+    for (at, (item, spoken)) in conversation.items.iter().zip(spoken).enumerate() {
         match item {
             Item::Turn {
                 kind,
@@ -114,7 +166,17 @@ pub fn run(
                 sentence,
                 gap_ms,
             } => {
+                call.moments = watched.as_ref().map(|_| Vec::new());
                 let end = call.turn(question, spoken, *gap_ms)?;
+                if let Some(watched) = watched.as_deref_mut() {
+                    watched.push(Watched {
+                        item: at,
+                        kind: kind.clone(),
+                        pauses: spoken.pauses.clone(),
+                        length_ms: spoken.length_ms(),
+                        moments: call.moments.take().unwrap_or_default(),
+                    });
+                }
                 record.turns.push(TurnRecord {
                     kind: kind.clone(),
                     question: question.clone(),
@@ -161,6 +223,10 @@ struct Call<'a> {
     speech_ms: u64,
     /// Number of speeches that were dropped although the caller was silent.
     stopped_by_line: usize,
+    /// Start of the caller's present sound.
+    start_ms: u64,
+    /// Knowledge of the session in the silences of the present turn, if it is watched.
+    moments: Option<Vec<(u64, Moment)>>,
     /// Events of the session that have not been looked at, with their times.
     events: VecDeque<(u64, SessionEvent)>,
 }
@@ -200,6 +266,8 @@ impl<'a> Call<'a> {
             speech: 0,
             speech_ms: 0,
             stopped_by_line: 0,
+            start_ms: 0,
+            moments: None,
             events: VecDeque::new(),
         })
     }
@@ -240,6 +308,10 @@ impl<'a> Call<'a> {
     /// Lets the caller make a sound from the next frame on. Returns its start.
     fn sound(&mut self, spoken: &Spoken) -> u64 {
         self.events.clear();
+        self.start_ms = self.now_ms;
+        if let Some(moments) = &mut self.moments {
+            moments.clear();
+        }
         self.line.say(&spoken.samples);
         match spoken.words.is_empty() {
             true => self
@@ -312,7 +384,19 @@ impl<'a> Call<'a> {
         }
         self.now_ms = to_ms;
         self.session.receive(&frame, to_ms);
+        self.look();
         self.perform(to_ms)
+    }
+
+    /// Notes what the session knows, if the caller is silent.
+    fn look(&mut self) {
+        let Some(moments) = &mut self.moments else {
+            return;
+        };
+        let moment = self.session.moment(self.now_ms);
+        if let Some(moment) = moment.filter(|moment| moment.circumstances.silent_ms >= SILENT_MS) {
+            moments.push((self.now_ms - self.start_ms, moment));
+        }
     }
 
     /// Carries out what the session requests.

@@ -6,11 +6,15 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use turns::{
     call::Eagerness,
     corpus::{CONVERSATIONS, Item, conversations},
+    curve::{curves, drawn, table},
+    decisions,
     language::{Language, Third},
     measurement::{Plan, SEED, measure},
     recogniser::{MANNERS, Manner},
     report::Report,
+    training::train,
     voice::{Voice, espeak_is_installed},
+    words::learned,
 };
 
 /// Measures turn-taking on generated conversations.
@@ -25,8 +29,23 @@ struct Cli {
 enum Command {
     /// Run conversations through the audio session and print what became of the turns
     Measure(MeasureArgs),
+    /// Train the model of the end of a turn on the third `tune`, and write its file
+    Train(TrainArgs),
+    /// Measure and draw turns answered into against the median wait
+    Curve(CurveArgs),
+    /// Write a page of twenty decisions
+    Decisions(DecisionArgs),
     /// Print the sentences of the corpus with their pauses
     Sentences(SentenceArgs),
+    /// Learn the weights of words over the agent's speech from the third tune, and print them as Rust
+    Words(WordsArgs),
+}
+
+#[derive(Args)]
+struct WordsArgs {
+    /// Seed of the examples
+    #[arg(long, default_value_t = SEED)]
+    seed: u64,
 }
 
 #[derive(Args)]
@@ -49,12 +68,54 @@ struct MeasureArgs {
     /// How readily the agent takes its turn: eager, normal or patient
     #[arg(long, default_value = "normal")]
     eagerness: Readiness,
+    /// Base pause in milliseconds instead of that of an eagerness
+    #[arg(long)]
+    base_ms: Option<u64>,
     /// Seed of the corpus
     #[arg(long, default_value_t = SEED)]
     seed: u64,
     /// File to which the report is written as JSON
     #[arg(long)]
     json: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct TrainArgs {
+    /// File to write
+    #[arg(long, default_value = "media/src/turn/endpointing/model.bin")]
+    out: PathBuf,
+    /// Conversations of each language
+    #[arg(long, default_value_t = CONVERSATIONS)]
+    conversations: usize,
+    /// Voices of the callers: babble, espeak, or both if espeak-ng is installed
+    #[arg(long, default_value = "both")]
+    voice: Voices,
+}
+
+#[derive(Args)]
+struct CurveArgs {
+    /// Third of the corpus: tune, choose or measure
+    #[arg(long)]
+    third: Third,
+    /// Conversations of each language
+    #[arg(long, default_value_t = CONVERSATIONS)]
+    conversations: usize,
+    /// Voices of the callers: babble, espeak, or both if espeak-ng is installed
+    #[arg(long, default_value = "both")]
+    voice: Voices,
+    /// File to write
+    #[arg(long, default_value = "docs/evidence/end-of-turn.svg")]
+    out: PathBuf,
+}
+
+#[derive(Args)]
+struct DecisionArgs {
+    /// Folder to write the page into
+    #[arg(long, default_value = "docs/evidence")]
+    out: PathBuf,
+    /// Conversations of each language
+    #[arg(long, default_value_t = 12)]
+    conversations: usize,
 }
 
 #[derive(Args)]
@@ -96,7 +157,11 @@ fn recogniser(name: &str) -> Result<&'static Manner, String> {
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Measure(args) => run(args),
+        Command::Train(args) => learn(&args),
+        Command::Curve(args) => draw(&args),
+        Command::Decisions(args) => explain(&args),
         Command::Sentences(args) => show(args),
+        Command::Words(args) => learned(args.seed).map(|source| print!("{source}")).map_err(Into::into),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -112,10 +177,11 @@ fn run(args: MeasureArgs) -> Result<(), Box<dyn Error>> {
     plan.seed = args.seed;
     plan.conversations = args.conversations;
     plan.voices = voices(args.voice);
-    plan.eagerness = match args.eagerness {
-        Readiness::Eager => Eagerness::Eager,
-        Readiness::Normal => Eagerness::Normal,
-        Readiness::Patient => Eagerness::Patient,
+    plan.eagerness = match (args.base_ms, args.eagerness) {
+        (Some(ms), _) => Eagerness::Base(ms),
+        (None, Readiness::Eager) => Eagerness::Eager,
+        (None, Readiness::Normal) => Eagerness::Normal,
+        (None, Readiness::Patient) => Eagerness::Patient,
     };
     if !args.language.is_empty() {
         plan.languages = args.language;
@@ -129,6 +195,34 @@ fn run(args: MeasureArgs) -> Result<(), Box<dyn Error>> {
         fs::write(&path, format!("{:#}\n", report.json()))
             .map_err(|error| format!("--json {}: {error}", path.display()))?;
     }
+    Ok(())
+}
+
+fn learn(args: &TrainArgs) -> Result<(), Box<dyn Error>> {
+    let mut plan = Plan::of(Third::Tune);
+    plan.conversations = args.conversations;
+    plan.voices = voices(args.voice);
+    let trained = train(&plan)?;
+    println!("{}", trained.summary);
+    fs::write(&args.out, trained.bytes).map_err(|error| format!("--out {}: {error}", args.out.display()))?;
+    Ok(())
+}
+
+fn draw(args: &CurveArgs) -> Result<(), Box<dyn Error>> {
+    let mut plan = Plan::of(args.third);
+    plan.conversations = args.conversations;
+    plan.voices = voices(args.voice);
+    let curves = curves(&plan)?;
+    println!("{}", table(&curves));
+    fs::write(&args.out, drawn(&curves)).map_err(|error| format!("--out {}: {error}", args.out.display()))?;
+    Ok(())
+}
+
+fn explain(args: &DecisionArgs) -> Result<(), Box<dyn Error>> {
+    let mut plan = Plan::of(Third::Choose);
+    plan.conversations = args.conversations;
+    plan.voices = voices(Voices::Both);
+    decisions::write(&plan, &args.out).map_err(|error| format!("--out {}: {error}", args.out.display()))?;
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use crate::{
     language::{Language, Third},
     recogniser::{MANNERS, Manner},
     record::CallRecord,
-    voice::{Voice, VoiceError, perform},
+    voice::{Spoken, Voice, VoiceError, perform},
 };
 
 /// Seed of the corpus.
@@ -77,19 +77,51 @@ pub enum MeasurementError {
 /// # Errors
 /// Returns the first error.
 pub fn measure(plan: &Plan) -> Result<Vec<CallRecord>, MeasurementError> {
+    each(
+        plan,
+        |drawn| drawn,
+        |conversation, voice, spoken| {
+            let calls = plan.recognisers.iter();
+            let calls = calls.map(|manner| call::run(conversation, (voice, spoken), manner, plan.eagerness));
+            Ok(calls.collect::<Result<_, _>>()?)
+        },
+    )
+}
+
+/// Does some work for each conversation of the plan's third, changed as wanted, in each voice. The results come in
+/// the order of languages, conversations and voices.
+///
+/// # Errors
+/// Returns the first error.
+pub fn each<T: Send>(
+    plan: &Plan,
+    change: impl Fn(Vec<Conversation>) -> Vec<Conversation>,
+    work: impl Fn(&Conversation, Voice, &[Spoken]) -> Result<Vec<T>, MeasurementError> + Sync,
+) -> Result<Vec<T>, MeasurementError> {
     let mut all = Vec::new();
     for language in &plan.languages {
-        all.extend(conversations(plan.seed, plan.third, *language, plan.conversations)?);
+        let drawn = conversations(plan.seed, plan.third, *language, plan.conversations)?;
+        all.extend(change(drawn));
     }
     let jobs: Vec<(&Conversation, Voice)> = all
         .iter()
         .flat_map(|conversation| plan.voices.iter().map(move |voice| (conversation, *voice)))
         .collect();
     let next = AtomicUsize::new(0);
+    // Takes jobs until none is left.
+    let take = || {
+        let mut done = Vec::new();
+        while let Some((at, (conversation, voice))) = {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            jobs.get(at).map(|job| (at, *job))
+        } {
+            let spoken = perform(conversation, voice)?;
+            done.push((at, work(conversation, voice, &spoken)?));
+        }
+        Ok::<_, MeasurementError>(done)
+    };
     let mut done = thread::scope(|scope| {
-        let workers: Vec<_> = (0..plan.workers.max(1))
-            .map(|_| scope.spawn(|| work(plan, &jobs, &next)))
-            .collect();
+        let workers: Vec<_> = (0..plan.workers.max(1)).map(|_| scope.spawn(take)).collect();
         let mut done = Vec::new();
         for worker in workers {
             done.extend(worker.join().unwrap_or_else(|reason| panic::resume_unwind(reason))?);
@@ -97,25 +129,5 @@ pub fn measure(plan: &Plan) -> Result<Vec<CallRecord>, MeasurementError> {
         Ok::<_, MeasurementError>(done)
     })?;
     done.sort_by_key(|(at, _)| *at);
-    Ok(done.into_iter().flat_map(|(_, records)| records).collect())
-}
-
-/// Records of a job, with its number.
-type Done = (usize, Vec<CallRecord>);
-
-/// Takes jobs until none is left.
-fn work(plan: &Plan, jobs: &[(&Conversation, Voice)], next: &AtomicUsize) -> Result<Vec<Done>, MeasurementError> {
-    let mut done = Vec::new();
-    loop {
-        let at = next.fetch_add(1, Ordering::Relaxed);
-        let Some((conversation, voice)) = jobs.get(at) else {
-            return Ok(done);
-        };
-        let spoken = perform(conversation, *voice)?;
-        let mut records = Vec::new();
-        for manner in &plan.recognisers {
-            records.push(call::run(conversation, (*voice, &spoken), manner, plan.eagerness)?);
-        }
-        done.push((at, records));
-    }
+    Ok(done.into_iter().flat_map(|(_, results)| results).collect())
 }

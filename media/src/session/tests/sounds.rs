@@ -39,12 +39,12 @@ fn started(event: &SessionEvent) -> bool {
 
 #[test]
 fn turns_end_at_the_pause_whatever_the_recogniser_takes() {
-    for (delay_ms, text, pause_ms) in [
-        (0, "I will come on Monday.", 270),
-        (247, "I will come on Monday.", 270),
-        (247, "I will come on Monday", 450),
-        (298, "I will come on Monday", 450),
-        (298, "I will come on Monday.", 300),
+    for (delay_ms, text, least_ms, most_ms) in [
+        (0, "I will come on Monday.", 270, 450),
+        (247, "I will come on Monday.", 270, 450),
+        (247, "I will come on Monday", 270, 900),
+        (298, "I will come on Monday", 300, 900),
+        (298, "I will come on Monday.", 300, 450),
     ] {
         for offset in [0, 7, 13] {
             let mut phone = Phone::new();
@@ -58,7 +58,7 @@ fn turns_end_at_the_pause_whatever_the_recogniser_takes() {
             assert_eq!(turns[0].1, text);
             let after = turns[0].0 - ends;
             assert!(
-                (pause_ms - 20..=pause_ms + 45).contains(&after),
+                (least_ms - 20..=most_ms + 45).contains(&after),
                 "{delay_ms} {text}: {after}"
             );
         }

@@ -25,7 +25,9 @@ fn play(spans: &[(u64, u64)], words: &[(u64, &str)], until: u64) -> Vec<(u64, Ve
             onset_ms: span.map(|(from, _)| *from),
             last_voiced_ms,
             words: said.unwrap_or(""),
+            floor: Floor::so_far(said.unwrap_or("")),
             is_speech: said.is_some(),
+            is_asked: false,
         };
         if let Some(verdict) = barge_in.observe(&seen) {
             verdicts.push((at_ms, verdict));
@@ -48,7 +50,7 @@ fn speech_pauses_after_160_ms_and_interrupts_after_600_though_not_understood() {
 
 #[test]
 fn a_wrong_word_that_is_put_right_interrupts_nothing() {
-    let said = [(2_000, "Yeah"), (2_500, "Yeah write"), (2_900, "Yeah right")];
+    let said = [(2_000, "Yeah"), (2_500, "Yeah write it"), (2_900, "Yeah right")];
     assert_eq!(
         play(&[(1_600, 2_640)], &said, 5_000),
         [(1_760, Verdict::Pause), (2_912, Verdict::Resume)]
@@ -64,8 +66,8 @@ fn voice_without_a_word_pauses_and_never_interrupts() {
 }
 
 #[test]
-fn two_telling_words_interrupt_at_once() {
-    let said = [(2_000, "no"), (2_032, "no wait")];
+fn words_that_take_the_floor_interrupt_at_once() {
+    let said = [(2_000, "yes"), (2_032, "yes but when")];
     assert_eq!(
         play(&[(1_600, 4_000)], &said, 5_000),
         [(1_760, Verdict::Pause), (2_032, Verdict::BargeIn)]
@@ -86,19 +88,19 @@ fn words_that_come_after_playout_went_on_interrupt_too() {
 }
 
 #[test]
-fn a_backchannel_resumes_within_300_ms_of_its_end() {
+fn a_nod_resumes_within_300_ms_of_its_end() {
     let verdicts = play(&[(1_600, 2_320)], &[(1_904, "mm-hm")], 5_000);
     assert_eq!(verdicts, [(1_760, Verdict::Pause), (2_512, Verdict::Resume)]);
 }
 
 #[test]
-fn two_backchannels_in_one_breath_are_one() {
+fn two_nods_in_one_breath_are_one() {
     let verdicts = play(&[(1_600, 2_720)], &[(1_904, "yeah"), (2_400, "Yeah, right.")], 5_000);
     assert_eq!(verdicts, [(1_760, Verdict::Pause), (2_912, Verdict::Resume)]);
 }
 
 #[test]
-fn a_backchannel_that_goes_on_for_1800_ms_interrupts() {
+fn a_nod_that_goes_on_for_1800_ms_interrupts() {
     let verdicts = play(&[(1_600, 5_000)], &[(1_904, "yeah")], 6_000);
     assert_eq!(verdicts, [(1_760, Verdict::Pause), (3_408, Verdict::BargeIn)]);
 }
@@ -123,8 +125,14 @@ fn after_one_false_pause_the_first_step_is_300_ms() {
 }
 
 #[test]
-fn one_telling_word_keeps_playout_paused_until_the_turn_decides() {
-    let verdicts = play(&[(1_600, 2_000)], &[(1_904, "wait")], 5_000);
+fn after_a_nod_the_first_step_is_short_as_before() {
+    let verdicts = play(&[(1_600, 1_840), (3_200, 3_440)], &[(1_800, "mm-hm")], 3_400);
+    assert_eq!(verdicts.last(), Some(&(3_360, Verdict::Pause)));
+}
+
+#[test]
+fn undecided_words_keep_playout_paused_until_the_turn_decides() {
+    let verdicts = play(&[(1_600, 2_000)], &[(1_904, "zebra")], 5_000);
     assert_eq!(verdicts, [(1_760, Verdict::Pause), (3_504, Verdict::Resume)]);
 }
 
@@ -138,7 +146,9 @@ fn at_the_pick_up(onset_ms: u64, words: &str) -> Option<(u64, Verdict)> {
             onset_ms: Some(onset_ms),
             last_voiced_ms: at_ms,
             words,
+            floor: Floor::so_far(words),
             is_speech: !words.is_empty(),
+            is_asked: false,
         };
         barge_in.observe(&seen).map(|verdict| (at_ms, verdict))
     })
@@ -164,6 +174,7 @@ proptest! {
     #[test]
     fn a_pause_is_always_decided(
         blocks in prop::collection::vec((any::<bool>(), 0usize..4), 0..300),
+        is_asked in any::<bool>(),
     ) {
         let said = ["", "mm-hm", "wait", "no wait"];
         let mut barge_in = BargeIn::new(0);
@@ -173,10 +184,13 @@ proptest! {
             onset_ms = if voiced { onset_ms.or(Some(at_ms - 16)) } else { None };
             if voiced { last_voiced_ms = at_ms; }
             words = said[pick];
-            barge_in.observe(&Observation { at_ms, onset_ms, last_voiced_ms, words, is_speech: !words.is_empty() });
+            let (floor, is_speech) = (Floor::so_far(words), !words.is_empty());
+            barge_in.observe(&Observation { at_ms, onset_ms, last_voiced_ms, words, floor, is_speech, is_asked });
         }
-        if let Some(deadline) = barge_in.deadline(last_voiced_ms, words) {
-            let seen = Observation { at_ms: deadline.max(at_ms), onset_ms: None, last_voiced_ms, words, is_speech: !words.is_empty() };
+        let (floor, is_speech) = (Floor::so_far(words), !words.is_empty());
+        if let Some(deadline) = barge_in.deadline(last_voiced_ms, floor, is_asked) {
+            let at_ms = deadline.max(at_ms);
+            let seen = Observation { at_ms, onset_ms: None, last_voiced_ms, words, floor, is_speech, is_asked };
             prop_assert!(barge_in.observe(&seen).is_some());
         }
         prop_assert!(!barge_in.is_paused());

@@ -14,6 +14,14 @@ const NORMAL: PausePolicy = PausePolicy {
     spelling_patience: true,
 };
 
+/// Returns the policy of a pause that no words change.
+fn fixed(ms: u64) -> Endpointing {
+    Endpointing::new(PausePolicy {
+        fixed_ms: Some(ms),
+        ..NORMAL
+    })
+}
+
 /// Feeds voice from `from` to `to` in blocks of 16 ms.
 fn speak(endpointing: &mut Endpointing, from: u64, to: u64) {
     for at in (from + 16..=to).step_by(16) {
@@ -37,66 +45,106 @@ fn wait(endpointing: &mut Endpointing, from: u64) -> (u64, Option<u64>, Utteranc
     panic!("the turn did not end");
 }
 
+/// Returns the pause after words that a recogniser told 100 ms after the voice.
+fn pause(policy: PausePolicy, words: &str, asked: &str) -> u64 {
+    let circumstances = Circumstances {
+        punctuates: words.contains(words::is_mark),
+        tells_interims: true,
+        silent_ms: ASK_MS,
+        ..Circumstances::default()
+    };
+    policy.pause_ms(&Evidence::of(words, &Expectation::of(asked), &circumstances, &MODEL))
+}
+
 #[test]
 fn pauses_follow_eagerness_words_and_the_fixed_setting() {
-    let any = Expectation::Any;
-    for (base_ms, plain, complete, hesitating) in
-        [(250, 250, 150, 2_100), (450, 450, 270, 2_500), (800, 800, 600, 3_000)]
-    {
+    for base_ms in [250, 450, 800] {
         let policy = PausePolicy { base_ms, ..NORMAL };
-        assert_eq!(policy.pause_ms("tomorrow", &any), plain);
-        assert_eq!(policy.pause_ms("Tomorrow.", &any), complete);
-        assert_eq!(policy.pause_ms("my number is", &any), hesitating);
-        assert_eq!(policy.pause_ms("what it is", &any), 2 * base_ms + 600);
-        assert_eq!(policy.pause_ms("five five", &any), 1_700);
+        let short = (base_ms * 3 / 5).max(base_ms - 200);
+        for finished in ["Tomorrow.", "I don't want that.", "It is noon."] {
+            let pause = pause(policy, finished, "");
+            assert!((short..=base_ms).contains(&pause), "{finished} {pause}");
+        }
+        let plain = pause(policy, "tomorrow", "");
+        assert!((base_ms..=2 * base_ms).contains(&plain), "{plain}");
+        for (unfinished, least) in [
+            ("my number is", 900),
+            ("and", 900),
+            ("um", 900),
+            ("what it is", 700),
+            ("five five", 1_700),
+        ] {
+            let pause = pause(policy, unfinished, "");
+            assert!(
+                pause >= least.max(base_ms) && pause <= MAX_PAUSE_MS,
+                "{unfinished} {pause}"
+            );
+        }
         let fixed = PausePolicy {
             fixed_ms: Some(200),
             ..policy
         };
-        assert_eq!(fixed.pause_ms("and", &any), 200);
+        assert_eq!(pause(fixed, "and", ""), 200);
         let hasty = PausePolicy {
             spelling_patience: false,
             ..policy
         };
-        assert_eq!(hasty.pause_ms("five five", &any), plain);
+        assert!(pause(hasty, "five five", "") <= base_ms);
+        assert!(pause(hasty, "five", "What is your phone number?") <= base_ms);
     }
 }
 
 #[test]
 fn pauses_follow_the_answer_that_was_asked_for() {
-    for (asked, words, pause) in [
-        ("Is it noon?", "yeah", 270),
-        ("Is it noon?", "Yeah.", 270),
-        ("Is it noon?", "Yes.", 270),
-        ("Is it noon?", "yes but", 2_500),
-        ("Tea or coffee?", "coffee", 270),
-        ("Which day suits you?", "On Friday", 450),
-        ("Which day suits you?", "On Friday.", 270),
-        ("Which day suits you?", "On Friday at", 1_700),
-        ("What is your phone number?", "yeah", 450),
-        ("What is your phone number?", "five", 2_800),
-        ("What is your phone number?", "Five five five.", 2_800),
-        ("What is your phone number?", "823,", 2_800),
-        ("What is your phone number?", "555 1234", 1_700),
-        ("What is your phone number?", "555 123 4567", 450),
-        ("What is your phone number?", "555 123 4567.", 450),
-        ("What is your email?", "john at mail dot com", 270),
-        ("What is your email?", "john at", 1_700),
-        ("What can I do for you?", "yeah", 450),
-        ("What can I do for you?", "yes", 450),
+    for (asked, words, least, most) in [
+        ("Is it noon?", "yeah", 270, 450),
+        ("Is it noon?", "Yeah.", 270, 270),
+        ("Is it noon?", "Yes.", 270, 270),
+        ("Is it noon?", "yes but", 1_200, 3_000),
+        ("Tea or coffee?", "coffee", 270, 450),
+        ("Which day suits you?", "On Friday", 270, 900),
+        ("Which day suits you?", "On Friday.", 270, 450),
+        ("Which day suits you?", "On Friday at", 900, 3_000),
+        ("What is your phone number?", "yeah", 270, 900),
+        ("What is your phone number?", "five", 2_800, 2_800),
+        ("What is your phone number?", "Five five five.", 2_800, 2_800),
+        ("What is your phone number?", "823,", 2_800, 3_000),
+        ("What is your phone number?", "555 1234", 1_700, 1_700),
+        ("What is your phone number?", "555 123 4567", 270, 450),
+        ("What is your phone number?", "555 123 4567.", 270, 450),
+        ("What is your email?", "john at mail dot com", 270, 450),
+        ("What is your email?", "john at", 1_700, 3_000),
+        ("What can I do for you?", "yeah", 450, 900),
+        (
+            "What can I do for you?",
+            "I would like a table for two on Friday.",
+            270,
+            450,
+        ),
     ] {
-        assert_eq!(
-            NORMAL.pause_ms(words, &Expectation::of(asked)),
-            pause,
-            "{asked} {words}"
-        );
+        let pause = pause(NORMAL, words, asked);
+        assert!((least..=most).contains(&pause), "{asked} {words} {pause}");
+    }
+}
+
+#[test]
+fn silence_raises_the_chance_that_the_turn_is_over() {
+    let circumstances = Circumstances::default();
+    let evidence = Evidence::of("on friday", &Expectation::Any, &circumstances, &MODEL);
+    let chances: Vec<f32> = (0..30).map(|step| evidence.chance(step * 100, &MODEL)).collect();
+    assert!(chances.is_sorted() && chances[0] < 0.9, "{chances:?}");
+    assert!(chances[29] > 0.99, "{chances:?}");
+    for chance in [0.5, 0.8, 0.95] {
+        let silence_ms = evidence.silence_ms(chance, &MODEL);
+        assert!(evidence.chance(silence_ms, &MODEL) >= chance);
+        assert!(silence_ms == 0 || evidence.chance(silence_ms - 10, &MODEL) < chance);
     }
 }
 
 #[test]
 fn a_sound_that_has_just_begun_is_awaited_once() {
     let ended_at = |sounds: &[(u64, u64)]| {
-        let mut endpointing = Endpointing::new(NORMAL);
+        let mut endpointing = fixed(450);
         speak(&mut endpointing, 0, 800);
         endpointing.settle("On Friday", false, 800);
         let ended = (800..2_000).step_by(10).find(|at| {
@@ -156,13 +204,14 @@ fn an_expected_answer_ends_the_turn_sooner() {
         endpointing.agent_said("Is it noon?");
         speak(&mut endpointing, 0, 800);
         endpointing.settle(answer, false, 800);
-        assert_eq!(wait_each_ms(&mut endpointing, 800).0, 1_070, "{answer}");
+        let (at, ..) = wait_each_ms(&mut endpointing, 800);
+        assert!((1_070..=1_250).contains(&at), "{answer} {at}");
     }
 }
 
 #[test]
 fn a_turn_with_its_final_ends_after_the_pause_without_asking() {
-    let mut endpointing = Endpointing::new(NORMAL);
+    let mut endpointing = fixed(450);
     speak(&mut endpointing, 1_000, 2_008);
     endpointing.settle("tomorrow at noon", false, 2_030);
     let (at, asked, utterance) = wait(&mut endpointing, 2_030);
@@ -188,7 +237,7 @@ fn ticked(endpointing: &mut Endpointing, at: u64) -> Vec<Verdict> {
 #[test]
 fn the_recogniser_is_asked_early_in_the_pause_which_hides_its_latency() {
     for (final_at, ended_at) in [(950, 1_250), (1_249, 1_250), (1_270, 1_270), (1_298, 1_298)] {
-        let mut endpointing = Endpointing::new(NORMAL);
+        let mut endpointing = fixed(450);
         speak(&mut endpointing, 0, 800);
         endpointing.interim("to mor", 700);
         assert_eq!(ticked(&mut endpointing, 899), []);
@@ -219,7 +268,7 @@ fn wait_each_ms(endpointing: &mut Endpointing, from: u64) -> (u64, Vec<Verdict>,
 
 #[test]
 fn a_turn_never_ends_on_a_final_that_answers_the_pause_before() {
-    let mut endpointing = Endpointing::new(NORMAL);
+    let mut endpointing = fixed(270);
     speak(&mut endpointing, 0, 800);
     assert_eq!(ticked(&mut endpointing, 900), [Verdict::Finalize]);
     speak(&mut endpointing, 960, 1_200);
@@ -285,7 +334,7 @@ fn voice_after_a_pause_that_was_told_is_told_too() {
 
 #[test]
 fn a_silent_recogniser_costs_a_bounded_wait_and_its_late_final_is_not_said_twice() {
-    let mut endpointing = Endpointing::new(NORMAL);
+    let mut endpointing = fixed(450);
     speak(&mut endpointing, 0, 800);
     endpointing.interim("my name", 700);
     let (at, asked, utterance) = wait(&mut endpointing, 800);
@@ -320,12 +369,12 @@ fn voice_that_goes_on_takes_the_request_back() {
 
 #[test]
 fn an_open_phrase_holds_the_turn_longer_and_a_closed_one_shorter() {
-    for (words, pause) in [("my number is", 2_500), ("It is noon.", 270)] {
+    for (words, pauses) in [("my number is", 900..=3_000), ("It is noon.", 270..=450)] {
         let mut endpointing = Endpointing::new(NORMAL);
         speak(&mut endpointing, 0, 800);
         endpointing.settle(words, false, 800);
         let (at, _, _) = wait(&mut endpointing, 800);
-        assert_eq!(at, 800 + pause, "{words}");
+        assert!(pauses.contains(&(at - 800)), "{words} {at}");
     }
 }
 
@@ -365,7 +414,7 @@ fn noise_is_told_from_voice_that_was_not_understood() {
 
 #[test]
 fn words_without_voice_are_a_turn_too() {
-    let mut endpointing = Endpointing::new(NORMAL);
+    let mut endpointing = fixed(270);
     assert_eq!(endpointing.interim("hello", 500), Some(500));
     endpointing.settle("Hello.", false, 600);
     let (at, _, utterance) = wait(&mut endpointing, 600);

@@ -1,10 +1,10 @@
 //! The user's present turn: its voice, its words, and the times of the request to the recogniser and of its end.
 
 use super::{
-    ASK_MS, Capabilities, FINAL_WAIT_MS, NOISE_MS, ONSET_WAIT_MS, PausePolicy, SETTLED_SLACK_MS, TOLD_SLACK_MS,
-    TURN_FALLBACK_MS, Utterance,
+    ASK_MS, Capabilities, FINAL_WAIT_MS, NOISE_MS, ONSET_WAIT_MS, Pauses, SETTLED_SLACK_MS, TOLD_SLACK_MS,
+    TURN_FALLBACK_MS, Utterance, pauses::PAUSE_MS,
 };
-use crate::turn::{expectation::Expectation, words};
+use crate::turn::words;
 
 /// Time in milliseconds without voice after which no voice is in progress: three of the detector's blocks.
 const QUIET_MS: u64 = 48;
@@ -16,7 +16,7 @@ pub(super) const MOST_WORDS: usize = 32 * 1024;
 pub(super) struct Turn {
     pub(super) started_ms: u64,
     pub(super) last_voiced_ms: u64,
-    pub(super) voiced_ms: u64,
+    pub(super) pauses: Pauses,
     pub(super) last_word_ms: Option<u64>,
     pub(super) settled: String,
     /// Time of the last final that may cover all of the voice so far.
@@ -51,18 +51,18 @@ pub(super) enum Telling {
 }
 
 impl Turn {
-    pub(super) fn starting(at_ms: u64, policy: PausePolicy) -> Self {
+    pub(super) fn starting(at_ms: u64, pause_ms: u64) -> Self {
         Self {
             started_ms: at_ms,
             last_voiced_ms: at_ms,
-            voiced_ms: 0,
+            pauses: Pauses::default(),
             last_word_ms: None,
             settled: String::new(),
             settled_ms: None,
             interim: String::new(),
             damaged: false,
             wordless: false,
-            pause_ms: policy.pause_ms("", &Expectation::Any),
+            pause_ms,
             asked_ms: None,
             overtaken_ms: None,
             told_over_ms: None,
@@ -78,7 +78,8 @@ impl Turn {
         words
     }
 
-    fn is_settled(&self, recogniser: Capabilities) -> bool {
+    /// Returns whether the recogniser has reported all words so far.
+    pub(super) fn is_settled(&self, recogniser: Capabilities) -> bool {
         let by_itself = (!recogniser.answers_each).then(|| self.last_voiced_ms.saturating_sub(SETTLED_SLACK_MS));
         let Some(since) = self.asked_ms.or(by_itself) else {
             return false;
@@ -91,10 +92,16 @@ impl Turn {
         recogniser.tells_turns && self.has_words && !self.wordless && self.told_over_ms.is_none()
     }
 
-    /// Notes voice up to `at_ms`, of which `voiced_ms` are new.
-    pub(super) fn voice(&mut self, at_ms: u64, voiced_ms: u64) {
+    /// Notes voice up to `at_ms`, of which `voiced_ms` are new. Returns the pause before it, if there was one.
+    pub(super) fn voice(&mut self, at_ms: u64, voiced_ms: u64) -> Option<u64> {
+        let silent_ms = at_ms.saturating_sub(self.last_voiced_ms + voiced_ms);
+        let pause_ms = (silent_ms >= PAUSE_MS && self.pauses.voiced_ms > 0).then_some(silent_ms);
+        if let Some(pause_ms) = pause_ms {
+            let words = self.settled.split_whitespace().count() + self.interim.split_whitespace().count();
+            self.pauses.pause(pause_ms, words);
+        }
         self.last_voiced_ms = self.last_voiced_ms.max(at_ms);
-        self.voiced_ms += voiced_ms;
+        self.pauses.voice(voiced_ms);
         if let Some(asked) = self.asked_ms.take()
             && self.settled_ms.is_none_or(|settled| settled < asked)
         {
@@ -104,6 +111,7 @@ impl Turn {
             self.telling = Telling::Resumed;
         }
         self.may_be_over = false;
+        pause_ms
     }
 
     /// Sets the words since the last final.
@@ -169,12 +177,11 @@ impl Turn {
         }
     }
 
-    /// Updates the pause after the words changed.
-    pub(super) fn rethink(&mut self, policy: PausePolicy, asked: &Expectation) {
-        let words = self.words();
-        self.has_words = words::any(&words);
-        self.pause_ms = policy.pause_ms(&words, asked);
-        if matches!(&self.telling, Telling::Paused(told) if *told != words) {
+    /// Sets the pause after the words changed.
+    pub(super) fn rethink(&mut self, words: &str, pause_ms: u64) {
+        self.has_words = words::any(words);
+        self.pause_ms = pause_ms;
+        if matches!(&self.telling, Telling::Paused(told) if told != words) {
             self.telling = Telling::Nothing;
         }
     }
@@ -185,7 +192,7 @@ impl Turn {
     pub(super) fn close(self, sound_ms: Option<u64>) -> Utterance {
         let text = self.words();
         let goes_on = sound_ms.is_some_and(|began| began <= self.last_voiced_ms);
-        let unclear = text.is_empty() && self.voiced_ms >= NOISE_MS && !self.wordless && !goes_on;
+        let unclear = text.is_empty() && self.pauses.voiced_ms >= NOISE_MS && !self.wordless && !goes_on;
         Utterance {
             damaged: self.damaged || unclear,
             text,

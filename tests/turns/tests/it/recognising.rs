@@ -25,7 +25,8 @@ fn session() -> AudioSession {
         recogniser_rate: 8_000,
         pause: PausePolicy {
             base_ms: 450,
-            fixed_ms: None,
+            // These tests are about the recogniser: no turn ends before its last words.
+            fixed_ms: Some(6_000),
             spelling_patience: true,
         },
         record: false,
@@ -122,10 +123,8 @@ fn errors_come_at_about_their_rate() {
     let (mut all, mut errors) = (0, 0);
     for seed in 0..60 {
         let told = told(&wrong, "alpha bravo charlie delta echo", 2_000, seed);
-        // Only the last final has all words; without one the turn ended before.
-        let Some((_, text)) = told.last().filter(|(at, _)| *at >= 2_000) else {
-            continue;
-        };
+        // The final may repeat the last interim, which the session does not report again.
+        let Some((_, text)) = told.last() else { continue };
         all += 5;
         errors += 5 - text.split_whitespace().filter(|word| *word != "wrong").count();
     }
