@@ -17,7 +17,7 @@ use crate::{
     campaigns::Campaign,
     chance::Manner,
     commits::When,
-    evidence::{self, Evidence},
+    evidence::{self, Evidence, Told},
     keeper::Kept,
     rules,
     run::Database,
@@ -29,6 +29,8 @@ use crate::{
 const LIFE: Duration = Duration::from_secs(150);
 /// Time for a node's last writes after all is done and reported.
 const LAST_WRITES: Duration = Duration::from_millis(500);
+/// Time for reading a campaign, including one start of the node.
+const READING: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(60);
 
 /// Arguments of `faults deaths`.
@@ -173,7 +175,7 @@ impl Deaths {
         self.world.nodes[0].start()?;
         let snare = self.lay(at, when)?;
         let campaign = self.live(seen, &numbers).await?;
-        let told = evidence::told(&self.world.api, campaign.into_iter().collect()).await;
+        let told = self.told(campaign).await?;
         let live = self.world.live_calls().await?;
         self.world.nodes[0].kill()?;
         let (broke, calls) = self.outcome(snare).await?;
@@ -181,7 +183,7 @@ impl Deaths {
         let attempts = evidence::attempts_in(&self.world.database_url).await?;
         let mut evidence = Evidence {
             log: evidence::log(&self.world.journal())?.split_off(seen),
-            campaigns: told?,
+            campaigns: told,
             attempts,
             live,
             standstills: Vec::new(),
@@ -208,9 +210,7 @@ impl Deaths {
         let mut is_done_since = None;
         while Instant::now() < limit {
             sleep(LOOK).await;
-            if self.world.nodes[0].has_ended() {
-                self.world.nodes[0].kill()?;
-                self.world.nodes[0].start()?;
+            if self.revive()? {
                 is_done_since = None;
             }
             let is_done = match &campaign {
@@ -228,6 +228,29 @@ impl Deaths {
             }
         }
         Ok(campaign)
+    }
+
+    /// Starts the node again if it has died; returns whether it had.
+    fn revive(&mut self) -> io::Result<bool> {
+        let has_died = self.world.nodes[0].has_ended();
+        if has_died {
+            self.world.nodes[0].kill()?;
+            self.world.nodes[0].start()?;
+        }
+        Ok(has_died)
+    }
+
+    /// Reads the campaign from the REST API, again if the node dies meanwhile: it still writes now and then at rest.
+    async fn told(&mut self, campaign: Option<Campaign>) -> io::Result<Vec<(Campaign, Told)>> {
+        let limit = Instant::now() + READING;
+        loop {
+            let told = evidence::told(&self.world.api, campaign.clone().into_iter().collect()).await;
+            if told.is_ok() || Instant::now() > limit {
+                return told;
+            }
+            sleep(LOOK).await;
+            self.revive()?;
+        }
     }
 
     /// Arranges for the node to break.
