@@ -460,6 +460,7 @@ impl AudioSession {
         if !before && self.speaking.is_audible() {
             self.barge_in = BargeIn::new(self.hearing.now(self.now_ms));
             self.began_ms = self.hearing.now(self.now_ms);
+            self.endpointing.agent_began(self.began_ms);
             if let Some(speech) = self.speaking.speech() {
                 let (at_ms, audio_ms) = (self.now_ms, self.speaking.audio_ms());
                 self.events.push_back(SessionEvent::SpeakingStarted {

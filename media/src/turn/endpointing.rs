@@ -59,6 +59,10 @@ pub const TURN_FALLBACK_MS: u64 = 1_500;
 /// hangover or a last breath.
 const TOLD_SLACK_MS: u64 = 300;
 
+/// Time in milliseconds within which nobody reacts to what they hear: a voice that begins so soon after the agent's
+/// would have begun without it.
+const REACTION_MS: u64 = 200;
+
 /// Most requested finals that may be outstanding.
 const MOST_UNANSWERED: usize = 8;
 
@@ -119,8 +123,10 @@ pub struct Endpointing {
     /// Whether the recogniser has shown punctuation.
     punctuates: bool,
     habits: Habits,
-    /// End of the last turn's voice, if the agent has not spoken since.
+    /// End of the last turn's voice, if the agent has not said anything to the end since.
     left_ms: Option<u64>,
+    /// Start of the agent's voice since then.
+    agent_began_ms: Option<u64>,
     /// Times of the requests for finals that have not come, if the recogniser answers each request.
     unanswered: VecDeque<u64>,
 }
@@ -139,6 +145,7 @@ impl Endpointing {
             punctuates: false,
             habits: Habits::default(),
             left_ms: None,
+            agent_began_ms: None,
             unanswered: VecDeque::new(),
         }
     }
@@ -174,6 +181,11 @@ impl Endpointing {
     /// Returns the answer that the agent's last words ask for.
     pub fn expectation(&self) -> &Expectation {
         &self.asked
+    }
+
+    /// Notes that the agent's voice begins.
+    pub fn agent_began(&mut self, at_ms: u64) {
+        self.agent_began_ms.get_or_insert(at_ms);
     }
 
     /// Takes the agent's words, and derives the expected answer from them.
@@ -246,10 +258,13 @@ impl Endpointing {
         if let Some(began_ms) = began
             && let Some(left_ms) = self.left_ms.take()
         {
-            // The agent answered into a pause.
             let silent_ms = began_ms.saturating_sub(left_ms);
             if silent_ms < MAX_PAUSE_MS {
                 self.habits.pause(silent_ms);
+                let reacts = self
+                    .agent_began_ms
+                    .is_some_and(|agent_ms| began_ms > agent_ms + REACTION_MS);
+                turn.goes_on = !reacts;
             }
         }
         if let Some(pause_ms) = pause_ms {
@@ -379,7 +394,9 @@ impl Endpointing {
         self.ignoring = turn.wordless;
         if turn.has_words {
             self.habits.turns += 1;
+            self.habits.cut_offs += u32::from(turn.goes_on);
             self.left_ms = Some(turn.last_voiced_ms);
+            self.agent_began_ms = None;
         }
         let mut unsettled = turn.interim.split_whitespace();
         self.pending_words = unsettled.next().map(|first| PendingWords {

@@ -34,6 +34,8 @@ pub struct Evidence {
     pub features: Features,
     /// Silence in milliseconds when these words were known.
     pub silent_ms: u64,
+    /// Turns of this caller that the agent answered into.
+    pub cut_offs: u32,
     /// Whether there is any word.
     pub has_words: bool,
     /// How the words end.
@@ -107,6 +109,7 @@ impl Evidence {
         Self {
             features,
             silent_ms: circumstances.silent_ms,
+            cut_offs: habits.cut_offs,
             has_words: words::any(words),
             ending,
             progress,

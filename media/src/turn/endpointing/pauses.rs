@@ -42,6 +42,8 @@ impl Pauses {
 pub struct Habits {
     /// Turns so far.
     pub turns: u32,
+    /// Turns that the agent answered into: the caller went on before the agent could be heard.
+    pub cut_offs: u32,
     /// Pauses within turns so far.
     count: u32,
     /// The last of them in milliseconds; a later one replaces the oldest.

@@ -28,6 +28,10 @@ const HESITATION_MS: u64 = 1_600;
 /// The same after a phrase that often needs an object.
 const OPEN_MS: u64 = 600;
 
+/// Milliseconds by which the pause after words that may be finished can grow with each turn of this caller that the
+/// agent answered into.
+const CUT_OFF_MS: u64 = 800;
+
 /// Most milliseconds by which the evidence shortens the pause. An agent that is patient with pauses must not
 /// be hurried by a sentence end that the recogniser guessed.
 const MOST_HURRIED_MS: u64 = 200;
@@ -70,7 +74,7 @@ impl PausePolicy {
     }
 
     /// Returns the shortest and the longest pause that the evidence may ask for. In the corpus nearly every turn
-    /// pauses; real callers rarely do after words that may be finished.
+    /// pauses; real callers rarely do after words that may be finished, until one of them has.
     fn bounds_ms(self, evidence: &Evidence) -> [u64; 2] {
         let short = (self.base_ms * 3 / 5).max(self.base_ms.saturating_sub(MOST_HURRIED_MS));
         let (ending, progress) = (evidence.ending, evidence.progress);
@@ -87,7 +91,7 @@ impl PausePolicy {
             _ if is_dictation => MAX_PAUSE_MS,
             (Ending::Hesitating | Ending::Open, _) => MAX_PAUSE_MS,
             (Ending::Plain, Progress::Unknown | Progress::Given) if evidence.is_unfinished => MAX_PAUSE_MS,
-            _ => self.base_ms,
+            _ => self.base_ms + u64::from(evidence.cut_offs) * CUT_OFF_MS,
         };
         let most = most.clamp(ASK_MS, MAX_PAUSE_MS);
         [least.min(most), most]

@@ -128,6 +128,47 @@ fn pauses_follow_the_answer_that_was_asked_for() {
 }
 
 #[test]
+fn a_caller_who_was_answered_into_may_pause_longer() {
+    let mut habits = Habits::default();
+    let pauses = [0, 1, 2].map(|cut_offs| {
+        habits.cut_offs = cut_offs;
+        habits.pause(1_000);
+        let circumstances = Circumstances {
+            habits,
+            silent_ms: ASK_MS,
+            ..Circumstances::default()
+        };
+        let evidence = Evidence::of("I moved to a house", &Expectation::Any, &circumstances, &MODEL);
+        NORMAL.pause_ms(&evidence)
+    });
+    assert_eq!(pauses[0], 450);
+    assert!((600..=1_250).contains(&pauses[1]), "{pauses:?}");
+    assert!((pauses[1]..=2_050).contains(&pauses[2]), "{pauses:?}");
+}
+
+#[test]
+fn the_agent_answered_into_a_turn_if_words_follow_that_are_no_reaction() {
+    let cut_offs = |agent_began_ms: Option<u64>, from: u64, words: &str| {
+        let mut endpointing = fixed(450);
+        speak(&mut endpointing, 0, 800);
+        endpointing.settle("On Friday", false, 800);
+        wait(&mut endpointing, 800);
+        if let Some(at_ms) = agent_began_ms {
+            endpointing.agent_began(at_ms);
+        }
+        speak(&mut endpointing, from, from + 400);
+        endpointing.settle(words, false, from + 400);
+        wait(&mut endpointing, from + 400);
+        endpointing.habits.cut_offs
+    };
+    assert_eq!(cut_offs(None, 1_500, "at noon"), 1);
+    assert_eq!(cut_offs(Some(1_400), 1_500, "at noon"), 1, "too soon for a reaction");
+    assert_eq!(cut_offs(Some(1_300), 1_900, "no wait"), 0, "an interruption");
+    assert_eq!(cut_offs(None, 1_500, ""), 0, "a cough");
+    assert_eq!(cut_offs(None, 4_000, "hello?"), 0, "longer than people pause");
+}
+
+#[test]
 fn silence_raises_the_chance_that_the_turn_is_over() {
     let circumstances = Circumstances::default();
     let evidence = Evidence::of("on friday", &Expectation::Any, &circumstances, &MODEL);

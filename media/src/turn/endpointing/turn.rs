@@ -35,6 +35,8 @@ pub(super) struct Turn {
     /// Whether the recogniser reported that the turn may be over.
     pub(super) may_be_over: bool,
     pub(super) telling: Telling,
+    /// Whether it goes on after the agent answered into it.
+    pub(super) goes_on: bool,
     /// Whether a word was understood.
     pub(super) has_words: bool,
 }
@@ -68,6 +70,7 @@ impl Turn {
             told_over_ms: None,
             may_be_over: false,
             telling: Telling::Nothing,
+            goes_on: false,
             has_words: false,
         }
     }
