@@ -32,16 +32,17 @@ pub const ASK_MS: u64 = 100;
 /// in the slowest twentieth of cases, counted from the end of the voice.
 pub const FINAL_WAIT_MS: u64 = 400;
 
-/// Voice in milliseconds without a word (hold music, hum) that no longer holds the turn.
-pub const WORDLESS_MS: u64 = 1_500;
+/// Voice in milliseconds without a word (hold music, hum) that no longer holds the turn. The first word of a slow
+/// recogniser comes up to 1600 ms after the voice begins.
+pub const WORDLESS_MS: u64 = 2_000;
 
 /// The same for a recogniser that reports no words before the voice pauses: nobody speaks so long without a
 /// pause, but music does.
 pub const UNTOLD_MS: u64 = 20_000;
 
 /// Time in milliseconds before the end of the pause in which a new sound may be the voice again: the detector
-/// opens 24 to 88 ms after a voice begins.
-pub const ONSET_WAIT_MS: u64 = 112;
+/// opens 24 to 88 ms after a voice begins on a quiet line, and up to 250 ms after it in noise.
+pub const ONSET_WAIT_MS: u64 = 256;
 
 /// Time in milliseconds before the last voiced block within which a final covers it, since the detector
 /// closes late in noise.

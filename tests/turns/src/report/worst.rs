@@ -55,10 +55,13 @@ impl Fault {
             (Self::LateTurn, TurnEnd::Lost) => Some((u64::MAX, "never taken".to_owned())),
             (Self::AnsweredInto, TurnEnd::AnsweredInto(cut)) => {
                 let words = if cut.whole { "whole" } else { "unfinished" };
-                let why = format!(
-                    "taken {} ms into a pause after {words} words, {} ms before the next: {:?}",
-                    cut.silent_ms, cut.back_ms, cut.taken
-                );
+                let why = match cut.silent_ms {
+                    0 => format!("taken while the caller spoke: {:?}", cut.taken),
+                    silent_ms => format!(
+                        "taken {silent_ms} ms into a pause after {words} words, {} ms before the next: {:?}",
+                        cut.back_ms, cut.taken
+                    ),
+                };
                 let unfinished = if cut.whole { 0 } else { 10_000 };
                 Some((unfinished + 5_000_u64.saturating_sub(cut.silent_ms), why))
             }
