@@ -233,6 +233,7 @@ impl Detector {
             self.judge(&evidence, at_ms)
         };
         let found = found.or_else(|| self.person(&words, at_ms));
+        let found = self.hello_at_the_end(text, at_ms).or(found);
         if self.said.len() + words.len() < MAX_BYTES {
             self.said.push(' ');
             self.said.push_str(&words);
@@ -359,6 +360,18 @@ impl Detector {
         };
         let reason = if machine { Reason::PickedUp } else { Reason::Converses };
         speaks.then(|| self.find(Verdict::Human, reason, at_ms)).flatten()
+    }
+
+    /// Judges a hello after the sentences of a machine: who picks up at once continues the machine's turn.
+    fn hello_at_the_end(&mut self, text: &str, at_ms: u64) -> Option<Finding> {
+        if !self.verdict.is_some_and(Verdict::is_machine) {
+            return None;
+        }
+        let marks = text.rmatch_indices(['.', '!', '?', '।', '。', '？']);
+        let rests = marks.map(|(at, mark)| normalised(&text[at + mark.len()..]));
+        let mut short = rests.take_while(|rest| rest.split(' ').count() <= judge::HELLO_WORDS);
+        let hello = short.find(|rest| Hints::of(rest).has(Hint::Hello))?;
+        self.person(&hello, at_ms)
     }
 
     fn find(&mut self, verdict: Verdict, reason: Reason, at_ms: u64) -> Option<Finding> {

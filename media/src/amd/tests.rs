@@ -284,6 +284,27 @@ fn somebody_picks_up_in_the_middle_of_a_greeting() {
 }
 
 #[test]
+fn somebody_who_picks_up_at_once_continues_the_turn_of_the_greeting() {
+    for (greeting, picks_up) in [
+        (
+            "Leave a message after the tone. Or send me a letter. Hello? Sorry, I am here.",
+            true,
+        ),
+        ("Deje un mensaje después del tono. ¿Hola?", true),
+        ("Leave a message after the tone and I will say hello.", false),
+        (
+            "Leave a message after the tone. Hi to all of you who call from abroad.",
+            false,
+        ),
+        ("Leave a message after the tone. Hola, deje un mensaje.", false),
+    ] {
+        let verdicts = opening().says(greeting).pauses(600).verdicts();
+        let picked_up = (Verdict::Human, Reason::PickedUp);
+        assert_eq!(verdicts.contains(&picked_up), picks_up, "{greeting} {verdicts:?}");
+    }
+}
+
+#[test]
 fn the_rest_of_a_greeting_is_nobody_who_picks_up() {
     for rest in [
         "Thank you, goodbye.",

@@ -58,6 +58,9 @@ impl AudioSession {
     }
 
     fn found(&mut self, found: Option<Finding>) {
-        self.events.extend(found.map(SessionEvent::Amd));
+        if let Some(found) = found {
+            self.endpointing.listens_to(found.verdict.is_machine());
+            self.events.push_back(SessionEvent::Amd(found));
+        }
     }
 }

@@ -124,6 +124,8 @@ pub struct Endpointing {
     /// Whether the recogniser has shown punctuation.
     punctuates: bool,
     habits: Habits,
+    /// Whether the voice is a machine's, which is never answered into.
+    is_machine: bool,
     /// End of the last turn's voice, if the agent has not said anything to the end since.
     left_ms: Option<u64>,
     /// Start of the agent's voice since then.
@@ -145,6 +147,7 @@ impl Endpointing {
             recogniser: Capabilities::default(),
             punctuates: false,
             habits: Habits::default(),
+            is_machine: false,
             left_ms: None,
             agent_began_ms: None,
             unanswered: VecDeque::new(),
@@ -182,6 +185,13 @@ impl Endpointing {
     /// Returns the answer that the agent's last words ask for.
     pub fn expectation(&self) -> &Expectation {
         &self.asked
+    }
+
+    /// Notes whether the voice is a machine's from here on. A person who picks up has other habits than the machine.
+    pub fn listens_to(&mut self, machine: bool) {
+        if std::mem::replace(&mut self.is_machine, machine) != machine {
+            self.habits = Habits::default();
+        }
     }
 
     /// Notes that the agent's voice begins.
@@ -265,7 +275,7 @@ impl Endpointing {
                 let reacts = self
                     .agent_began_ms
                     .is_some_and(|agent_ms| began_ms > agent_ms + REACTION_MS);
-                turn.goes_on = !reacts;
+                turn.goes_on = !reacts && !self.is_machine;
             }
         }
         if let Some(pause_ms) = pause_ms {

@@ -87,7 +87,7 @@ pub fn drawn(curves: &[Curve]) -> String {
     let (left, bottom) = (60.0, HEIGHT - 50.0);
     let place = |point: &Point| {
         (
-            left + point.wait_ms / 1_000.0 * (WIDTH - left - 20.0),
+            left + point.wait_ms / 1_100.0 * (WIDTH - left - 20.0),
             bottom - point.answered * (bottom - 20.0),
         )
     };
