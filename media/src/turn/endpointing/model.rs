@@ -92,7 +92,7 @@ impl<'a> Model<'a> {
 
     /// Returns the score of a word (positive if it often ends turns), or `None` if the model does not know it.
     pub fn score(&self, word: &str) -> Option<i16> {
-        let known = self.words().find(|(_, known)| *known == word);
+        let known = self.words().find(|(_, known)| *known == word.as_bytes());
         known.map(|(score, _)| i16::from(score))
     }
 
@@ -102,14 +102,14 @@ impl<'a> Model<'a> {
         self.bytes.get(from..to).unwrap_or_default()
     }
 
-    fn words(&self) -> impl Iterator<Item = (i8, &'a str)> + use<'a> {
+    fn words(&self) -> impl Iterator<Item = (i8, &'a [u8])> + use<'a> {
         let from = HEADER + 2 * self.number(10) + TREE * self.number(8);
         let mut rest = self.bytes.get(from..).unwrap_or_default();
         std::iter::from_fn(move || {
             let (&[score, length], after) = rest.split_first_chunk()?;
             let (word, after) = after.split_at_checked(usize::from(length))?;
             rest = after;
-            Some((score.cast_signed(), std::str::from_utf8(word).unwrap_or_default()))
+            Some((score.cast_signed(), word))
         })
     }
 
