@@ -233,12 +233,13 @@ impl Detector {
             self.judge(&evidence, at_ms)
         };
         let found = found.or_else(|| self.person(&words, at_ms));
-        let found = self.hello_at_the_end(text, at_ms).or(found);
-        if self.said.len() + words.len() < MAX_BYTES {
+        let picked_up = self.hello_at_the_end(text, at_ms);
+        // A turn in which somebody picked up also holds the machine's words.
+        if picked_up.is_none() && self.said.len() + words.len() < MAX_BYTES {
             self.said.push(' ');
             self.said.push_str(&words);
         }
-        found
+        picked_up.or(found)
     }
 
     /// Takes a single tone that has ended.
@@ -367,7 +368,10 @@ impl Detector {
         if !self.verdict.is_some_and(Verdict::is_machine) {
             return None;
         }
-        let marks = text.rmatch_indices(['.', '!', '?', '।', '。', '？']);
+        // A hello is short: sentences further back are the machine's.
+        let marks = text
+            .rmatch_indices(['.', '!', '?', '।', '。', '？'])
+            .take(2 * judge::HELLO_WORDS);
         let rests = marks.map(|(at, mark)| normalised(&text[at + mark.len()..]));
         let mut short = rests.take_while(|rest| rest.split(' ').count() <= judge::HELLO_WORDS);
         let hello = short.find(|rest| Hints::of(rest).has(Hint::Hello))?;

@@ -31,8 +31,8 @@ pub const QUIET_MS: u64 = 180;
 /// The slowest twentieth of the words of a slow recogniser comes after 1000 ms.
 const WORDS_WAIT_MS: u64 = 1_000;
 
-/// Time in milliseconds for which words that do not decide keep playout paused. The end of the turn usually decides
-/// earlier.
+/// Longest silence in milliseconds for which words that do not decide keep playout paused. The turn usually ends
+/// earlier; after a hesitation it may not, and playout resumes before it does.
 const WORD_HOLD_MS: u64 = 1_500;
 
 /// Observation at one moment of a playout.
@@ -81,6 +81,8 @@ pub struct BargeIn {
     floor_ms: u64,
     /// Voice that began before this time belongs to the pick-up.
     opened_ms: u64,
+    /// Start of the present voice, or of the last one: its words may come after it has stopped.
+    last_onset_ms: Option<u64>,
 }
 
 impl BargeIn {
@@ -91,6 +93,7 @@ impl BargeIn {
             first_step_ms: FIRST_STEP_MS,
             floor_ms: at_ms,
             opened_ms: 0,
+            last_onset_ms: None,
         }
     }
 
@@ -109,7 +112,8 @@ impl BargeIn {
     /// Judges the present moment.
     pub fn observe(&mut self, seen: &Observation<'_>) -> Option<Verdict> {
         let voiced_since_floor = seen.last_voiced_ms > self.floor_ms;
-        let picks_up = seen.onset_ms.is_some_and(|onset| onset < self.opened_ms);
+        self.last_onset_ms = seen.onset_ms.or(self.last_onset_ms);
+        let picks_up = self.last_onset_ms.is_some_and(|onset| onset < self.opened_ms);
         let is_taken = seen.floor == Floor::Taken && !(picks_up && words::is_pick_up(seen.words));
         if voiced_since_floor && is_taken {
             return self.barge_in();

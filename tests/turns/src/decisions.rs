@@ -111,8 +111,9 @@ pub fn write(plan: &Plan, folder: &Path) -> Result<(), PageError> {
     fs::create_dir_all(&files)?;
     let mut page = String::from(
         "# Twenty decisions\n\n\
-         Ten turns of the corpus that the agent took at the right time, and ten that it took too early or late, at \
-         `normal`. Each picture shows the caller's voice, the words, and in each pause the chance that the turn is \
+         Ten turns of the corpus that the agent took within 1.2 s after the caller's end, and ten that it took in a \
+         pause or later, at `normal`. The agent's question is bold, a number in brackets is a pause of the caller in \
+         milliseconds, and the parentheses name the conversation and the recogniser. Each picture shows the caller's voice, the words, and in each pause the chance that the turn is \
          over; the red line is the moment at which the agent took it. `turns decisions` draws them; [the \
          corpus](../internals/turn-corpus.md) describes the callers.\n",
     );

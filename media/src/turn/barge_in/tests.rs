@@ -162,6 +162,25 @@ fn a_callee_who_picks_up_as_the_greeting_begins_does_not_stop_it() {
 }
 
 #[test]
+fn a_greeting_that_is_recognised_after_the_voice_has_stopped_does_not_stop_the_agent_either() {
+    let mut barge_in = BargeIn::new(1_200);
+    barge_in.count_from(1_500);
+    for (at_ms, words) in [(1_400, ""), (1_700, ""), (1_900, "Hola"), (2_400, "Hola")] {
+        let is_voiced = at_ms <= 1_700;
+        let seen = Observation {
+            at_ms,
+            onset_ms: is_voiced.then_some(1_300),
+            last_voiced_ms: at_ms.min(1_700),
+            words,
+            floor: Floor::so_far(words),
+            is_speech: !words.is_empty(),
+            is_asked: false,
+        };
+        assert_eq!(barge_in.observe(&seen), None, "{at_ms}");
+    }
+}
+
+#[test]
 fn telling_words_begun_at_the_pick_up_interrupt_and_later_voice_does_as_ever() {
     assert_eq!(
         at_the_pick_up(1_300, "Hello? Who is this?"),

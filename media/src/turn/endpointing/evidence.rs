@@ -42,9 +42,10 @@ pub struct Evidence {
     pub ending: Ending,
     /// How far they are the expected answer.
     pub progress: Progress,
-    /// Whether something is being spelled: as many digits as wanted are not there, or it is not closed.
+    /// Whether something is being spelled: the expected number of digits and letters is not reached or, if none is
+    /// expected, no full stop has closed it.
     pub is_dictated: bool,
-    /// Whether the last word is one after which turns do not end.
+    /// Whether no punctuation follows and the last word seldom ends a turn.
     pub is_unfinished: bool,
 }
 
@@ -91,7 +92,7 @@ impl Evidence {
             text.trailing_units,
             text.trailing_units.min(text.words - pauses.words_before),
             text.words - pauses.words_before,
-            text.last_is_letter,
+            text.last_unit,
             text.last_length,
             text.first_score,
             asked.kind(),
@@ -158,8 +159,8 @@ struct Text {
     least_score: i16,
     units: i16,
     trailing_units: i16,
-    /// 1 if the last word is a letter, 2 if it is a number.
-    last_is_letter: i16,
+    /// 0 if the last word is neither a letter nor a number, 1 if it is a letter, 2 if it is a number.
+    last_unit: i16,
     last_length: i16,
 }
 
@@ -201,7 +202,7 @@ impl Text {
             units => self.trailing_units.saturating_add(short(units as u64)),
         };
         self.last_length = short(word.chars().count() as u64);
-        self.last_is_letter = match (units, self.last_length) {
+        self.last_unit = match (units, self.last_length) {
             (0, _) => 0,
             (_, 1) if digits == 0 => 1,
             _ => 2,
