@@ -19,6 +19,8 @@ pub use menu::{announces_somebody, key_to_a_person, names_keys};
 use phrase::Hint;
 use shape::Shape;
 
+use crate::turn::words::STOPS;
+
 /// Time in milliseconds after the answer at which a greeting must have begun to be considered. Later,
 /// somebody is talking with the agent.
 pub const WINDOW_MS: u64 = 25_000;
@@ -369,9 +371,7 @@ impl Detector {
             return None;
         }
         // A hello is short: sentences further back are the machine's.
-        let marks = text
-            .rmatch_indices(['.', '!', '?', '।', '。', '？'])
-            .take(2 * judge::HELLO_WORDS);
+        let marks = text.rmatch_indices(STOPS).take(2 * judge::HELLO_WORDS);
         let rests = marks.map(|(at, mark)| normalised(&text[at + mark.len()..]));
         let mut short = rests.take_while(|rest| rest.split(' ').count() <= judge::HELLO_WORDS);
         let hello = short.find(|rest| Hints::of(rest).has(Hint::Hello))?;

@@ -6,7 +6,6 @@ mod adopting;
 mod clock;
 mod echo;
 mod echo_words;
-mod evidence;
 mod hearing;
 mod keys;
 mod levels;
@@ -29,7 +28,10 @@ use crate::{
     amd,
     playout::WordEnd,
     turn::{
-        barge_in::{self, BargeIn, Observation, floor::Floor},
+        barge_in::{
+            self, BargeIn, Observation,
+            floor::{self, Floor},
+        },
         endpointing::{self, Endpointing, Utterance},
         words,
     },
@@ -60,8 +62,7 @@ pub struct AudioSession {
     words: String,
     /// Their meaning over the agent's speech.
     floor: Floor,
-    /// Whether the recogniser answers each request, and whether it was asked and has not answered.
-    answers_each: bool,
+    /// Whether a recogniser that answers each request was asked and has not answered.
     is_asked: bool,
     voice: listening::VoiceNews,
     /// Start of the present voice, and the end of the last voiced block.
@@ -107,7 +108,6 @@ impl AudioSession {
             endpointing: Endpointing::new(config.pause),
             words: String::new(),
             floor: Floor::Silent,
-            answers_each: false,
             is_asked: false,
             voice: listening::VoiceNews::default(),
             onset_ms: None,
@@ -402,7 +402,7 @@ impl AudioSession {
     /// Reports a pause in the turn. A backchannel while the agent speaks is not a turn that might be over.
     fn turn_paused(&mut self, text: String) {
         let began_ms = self.endpointing.started_ms();
-        if words::is_backchannel(&text)
+        if floor::is_nod(&text)
             && (self.speaking.is_audible() || began_ms.is_some_and(|at| self.is_only_attention(at, &text)))
         {
             return;
@@ -416,7 +416,7 @@ impl AudioSession {
     /// its words are no answer that the agent expects.
     fn is_only_attention(&self, began_ms: u64, text: &str) -> bool {
         let over_agent = self.spoke_ms.as_ref().is_some_and(|spoke| spoke.contains(&began_ms));
-        over_agent && words::is_backchannel(text) && !self.endpointing.expectation().takes_backchannel(text)
+        over_agent && floor::is_nod(text) && !self.endpointing.expectation().takes_backchannel(text)
     }
 
     /// Ends a turn. During playout a turn of backchannels or without words is not reported. Other turns interrupt
@@ -426,7 +426,7 @@ impl AudioSession {
         self.pause_told = false;
         self.unworded_ms = utterance.text.is_empty().then_some(utterance.ended_ms);
         if self.speaking.is_audible() {
-            if words::is_backchannel(&utterance.text) {
+            if floor::is_nod(&utterance.text) {
                 self.backchannel = Some(utterance);
                 return;
             }

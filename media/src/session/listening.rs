@@ -3,7 +3,7 @@
 use super::{AudioSession, SessionEvent, echo_words, hearing::HeardBlock};
 use crate::turn::{
     barge_in::floor::Floor,
-    endpointing::{Capabilities, Told},
+    endpointing::{Capabilities, Told, evidence::Moment},
 };
 
 /// Time in milliseconds after an echo within which its words may come: its delay, and the recogniser's.
@@ -34,8 +34,13 @@ pub(super) struct VoiceNews {
 impl AudioSession {
     /// Sets the recogniser's capabilities. They may be set at any time.
     pub fn recogniser(&mut self, recogniser: Capabilities) {
-        self.answers_each = recogniser.answers_each;
         self.endpointing.recogniser(recogniser);
+    }
+
+    /// Returns the knowledge about the end of the user's present turn, for those who train and explain the model.
+    pub fn moment(&mut self, now_ms: u64) -> Option<Moment> {
+        let at_ms = self.stream_time(now_ms);
+        self.endpointing.moment(at_ms)
     }
 
     /// Takes a turn signal of a recogniser that listens for turns. Its words were passed before.
@@ -52,7 +57,7 @@ impl AudioSession {
 
     pub(super) fn want_final(&mut self) {
         self.voice.is_known = false;
-        self.is_asked = self.answers_each;
+        self.is_asked = self.endpointing.answers_each();
         self.events.push_back(SessionEvent::FinalWanted);
     }
 

@@ -6,8 +6,6 @@ mod weights;
 
 use floor::Floor;
 
-use super::words;
-
 /// Speech in milliseconds that pauses playout.
 pub const FIRST_STEP_MS: u64 = 160;
 
@@ -114,7 +112,7 @@ impl BargeIn {
         let voiced_since_floor = seen.last_voiced_ms > self.floor_ms;
         self.last_onset_ms = seen.onset_ms.or(self.last_onset_ms);
         let picks_up = self.last_onset_ms.is_some_and(|onset| onset < self.opened_ms);
-        let is_taken = seen.floor == Floor::Taken && !(picks_up && words::is_pick_up(seen.words));
+        let is_taken = seen.floor == Floor::Taken && !(picks_up && floor::is_pick_up(seen.words));
         if voiced_since_floor && is_taken {
             return self.barge_in();
         }

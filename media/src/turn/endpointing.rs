@@ -170,6 +170,11 @@ impl Endpointing {
         self.recogniser = recogniser;
     }
 
+    /// Returns whether the recogniser answers each request for its final words.
+    pub fn answers_each(&self) -> bool {
+        self.recogniser.answers_each
+    }
+
     /// Takes a turn signal of a recogniser that listens for turns.
     pub fn told(&mut self, told: Told, at_ms: u64) {
         let Some(turn) = &mut self.turn else { return };

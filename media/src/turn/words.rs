@@ -1,6 +1,4 @@
-//! Classifies recognised words: closed or open, being spelled, a mere backchannel.
-
-use super::barge_in::floor;
+//! Classifies recognised words: closed or open, being spelled.
 
 /// The way in which a stretch of words ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +15,9 @@ pub enum Ending {
     Hesitating,
 }
 
+/// Punctuation that ends a sentence.
+pub(crate) const STOPS: [char; 7] = ['.', '?', '!', '。', '？', '！', '।'];
+
 /// Punctuation behind the last word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
@@ -31,34 +32,6 @@ pub enum Mark {
     /// A question mark.
     Question,
 }
-
-/// Words with which people pick up a telephone, besides nods.
-const GREETINGS: &[&str] = &[
-    "hello",
-    "hallo",
-    "hullo",
-    "hi",
-    "hey",
-    "morning",
-    "afternoon",
-    "evening",
-    "there",
-    "hola",
-    "diga",
-    "dígame",
-    "allo",
-    "allô",
-    "bonjour",
-    "pronto",
-    "alo",
-    "alô",
-    "olá",
-    "namaste",
-    "नमस्ते",
-    "हैलो",
-    "喂",
-    "もしもし",
-];
 
 /// Last words after which more follows, even if a recogniser put a full stop after them.
 const ALWAYS_OPEN: &[&str] = &[
@@ -214,18 +187,6 @@ pub fn any(words: &str) -> bool {
     words.contains(char::is_alphanumeric)
 }
 
-/// Returns whether the words are nothing but a backchannel. No words are not a backchannel.
-pub fn is_backchannel(words: &str) -> bool {
-    floor::is_nod(words)
-}
-
-/// Returns whether the words are only such with which people pick up: "Hello?", "Yes, good morning." No words
-/// count too.
-pub fn is_pick_up(words: &str) -> bool {
-    let mut tokens = words.split_whitespace().map(bare).filter(|token| !token.is_empty());
-    tokens.all(|token| GREETINGS.contains(&token.as_str()) || is_backchannel(&token))
-}
-
 /// Returns the number of words in a token. Scripts without spaces put several words into a token: about two
 /// characters a word.
 pub(crate) fn word_count(token: &str) -> usize {
@@ -252,7 +213,7 @@ pub fn is_mark(c: char) -> bool {
 }
 
 fn closes(text: &str) -> bool {
-    text.ends_with(['.', '?', '!', '。', '？', '！', '।']) && !text.ends_with("...")
+    text.ends_with(STOPS) && !text.ends_with("...")
 }
 
 fn is_spelled(last: &str, before: Option<&str>) -> bool {
@@ -316,16 +277,6 @@ mod tests {
             ("at five", Ending::Plain),
         ] {
             assert_eq!(ending(words), expected, "{words:?}");
-        }
-    }
-
-    #[test]
-    fn a_greeting_alone_is_a_pick_up() {
-        for words in ["", "Hello?", "Yes, hello?", "Hi there.", "Good morning!", "Hola"] {
-            assert!(is_pick_up(words), "{words:?}");
-        }
-        for words in ["Hello, Maria Miller speaking.", "Who is this?", "No."] {
-            assert!(!is_pick_up(words), "{words:?}");
         }
     }
 }

@@ -113,9 +113,10 @@ pub fn write(plan: &Plan, folder: &Path) -> Result<(), PageError> {
         "# Twenty decisions\n\n\
          Ten turns of the corpus that the agent took within 1.2 s after the caller's end, and ten that it took in a \
          pause or later, at `normal`. The agent's question is bold, a number in brackets is a pause of the caller in \
-         milliseconds, and the parentheses name the conversation and the recogniser. Each picture shows the caller's voice, the words, and in each pause the chance that the turn is \
-         over; the red line is the moment at which the agent took it. `turns decisions` draws them; [the \
-         corpus](../internals/turn-corpus.md) describes the callers.\n",
+         milliseconds, and the parentheses name the conversation and the recogniser. Each picture shows the caller's \
+         voice, the words, and in each pause the chance that the turn is over; the red line is the moment at which \
+         the agent took it. `turns decisions` draws them; [the corpus](../internals/turn-corpus.md) describes the \
+         callers.\n",
     );
     for (title, is_right) in [("Right", true), ("Wrong", false)] {
         let _ = write!(page, "\n## {title}\n");

@@ -1,6 +1,11 @@
 //! `turns`: measures turn-taking on the corpus, and shows the corpus.
 
-use std::{error::Error, fs, path::PathBuf, process::ExitCode};
+use std::{
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use turns::{
@@ -49,6 +54,16 @@ struct WordsArgs {
 }
 
 #[derive(Args)]
+struct CorpusArgs {
+    /// Conversations of each language
+    #[arg(long, default_value_t = CONVERSATIONS)]
+    conversations: usize,
+    /// Voices of the callers: babble, espeak, or both if espeak-ng is installed
+    #[arg(long, default_value = "both")]
+    voice: Voices,
+}
+
+#[derive(Args)]
 struct MeasureArgs {
     /// Third of the corpus: tune, choose or measure
     #[arg(long)]
@@ -56,15 +71,11 @@ struct MeasureArgs {
     /// Language, such as en; may be given several times, all if it is not
     #[arg(long)]
     language: Vec<Language>,
-    /// Conversations of each language
-    #[arg(long, default_value_t = CONVERSATIONS)]
-    conversations: usize,
+    #[command(flatten)]
+    corpus: CorpusArgs,
     /// Recogniser, such as streaming; may be given several times, all if it is not
     #[arg(long, value_parser = recogniser)]
     recogniser: Vec<&'static Manner>,
-    /// Voices of the callers: babble, espeak, or both if espeak-ng is installed
-    #[arg(long, default_value = "both")]
-    voice: Voices,
     /// How readily the agent takes its turn: eager, normal or patient
     #[arg(long, default_value = "normal")]
     eagerness: Readiness,
@@ -84,12 +95,8 @@ struct TrainArgs {
     /// File to write
     #[arg(long, default_value = "media/src/turn/endpointing/model.bin")]
     out: PathBuf,
-    /// Conversations of each language
-    #[arg(long, default_value_t = CONVERSATIONS)]
-    conversations: usize,
-    /// Voices of the callers: babble, espeak, or both if espeak-ng is installed
-    #[arg(long, default_value = "both")]
-    voice: Voices,
+    #[command(flatten)]
+    corpus: CorpusArgs,
 }
 
 #[derive(Args)]
@@ -97,12 +104,8 @@ struct CurveArgs {
     /// Third of the corpus: tune, choose or measure
     #[arg(long)]
     third: Third,
-    /// Conversations of each language
-    #[arg(long, default_value_t = CONVERSATIONS)]
-    conversations: usize,
-    /// Voices of the callers: babble, espeak, or both if espeak-ng is installed
-    #[arg(long, default_value = "both")]
-    voice: Voices,
+    #[command(flatten)]
+    corpus: CorpusArgs,
     /// File to write
     #[arg(long, default_value = "docs/evidence/end-of-turn.svg")]
     out: PathBuf,
@@ -173,10 +176,8 @@ fn main() -> ExitCode {
 }
 
 fn run(args: MeasureArgs) -> Result<(), Box<dyn Error>> {
-    let mut plan = Plan::of(args.third);
+    let mut plan = plan(args.third, &args.corpus);
     plan.seed = args.seed;
-    plan.conversations = args.conversations;
-    plan.voices = voices(args.voice);
     plan.eagerness = match (args.base_ms, args.eagerness) {
         (Some(ms), _) => Eagerness::Base(ms),
         (None, Readiness::Eager) => Eagerness::Eager,
@@ -191,31 +192,22 @@ fn run(args: MeasureArgs) -> Result<(), Box<dyn Error>> {
     }
     let report = Report::of(&measure(&plan)?);
     println!("{}", report.markdown());
-    if let Some(path) = args.json {
-        fs::write(&path, format!("{:#}\n", report.json()))
-            .map_err(|error| format!("--json {}: {error}", path.display()))?;
+    match args.json {
+        Some(path) => save("--json", &path, format!("{:#}\n", report.json())),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn learn(args: &TrainArgs) -> Result<(), Box<dyn Error>> {
-    let mut plan = Plan::of(Third::Tune);
-    plan.conversations = args.conversations;
-    plan.voices = voices(args.voice);
-    let trained = train(&plan)?;
+    let trained = train(&plan(Third::Tune, &args.corpus))?;
     println!("{}", trained.summary);
-    fs::write(&args.out, trained.bytes).map_err(|error| format!("--out {}: {error}", args.out.display()))?;
-    Ok(())
+    save("--out", &args.out, trained.bytes)
 }
 
 fn draw(args: &CurveArgs) -> Result<(), Box<dyn Error>> {
-    let mut plan = Plan::of(args.third);
-    plan.conversations = args.conversations;
-    plan.voices = voices(args.voice);
-    let curves = curves(&plan)?;
+    let curves = curves(&plan(args.third, &args.corpus))?;
     println!("{}", table(&curves));
-    fs::write(&args.out, drawn(&curves)).map_err(|error| format!("--out {}: {error}", args.out.display()))?;
-    Ok(())
+    save("--out", &args.out, drawn(&curves))
 }
 
 fn explain(args: &DecisionArgs) -> Result<(), Box<dyn Error>> {
@@ -224,6 +216,18 @@ fn explain(args: &DecisionArgs) -> Result<(), Box<dyn Error>> {
     plan.voices = voices(Voices::Both);
     decisions::write(&plan, &args.out).map_err(|error| format!("--out {}: {error}", args.out.display()))?;
     Ok(())
+}
+
+fn plan(third: Third, corpus: &CorpusArgs) -> Plan {
+    let mut plan = Plan::of(third);
+    plan.conversations = corpus.conversations;
+    plan.voices = voices(corpus.voice);
+    plan
+}
+
+/// Writes the file that an option names.
+fn save(option: &str, path: &Path, content: impl AsRef<[u8]>) -> Result<(), Box<dyn Error>> {
+    fs::write(path, content).map_err(|error| format!("{option} {}: {error}", path.display()).into())
 }
 
 fn voices(wanted: Voices) -> Vec<Voice> {

@@ -49,13 +49,10 @@ pub fn learned(seed: u64) -> Result<String, GrammarError> {
     let mut all = examples(seed)?;
     // Each kind counts as much as the other.
     for takes in [false, true] {
-        let of_kind = |example: &&mut Example| example.takes == takes;
-        let sum: f64 = all
-            .iter()
-            .filter(|example| example.takes == takes)
-            .map(|e| e.weight)
-            .sum();
-        all.iter_mut().filter(of_kind).for_each(|example| example.weight /= sum);
+        let of_kind = all.iter().filter(|example| example.takes == takes);
+        let sum: f64 = of_kind.map(|example| example.weight).sum();
+        let of_kind = all.iter_mut().filter(|example| example.takes == takes);
+        of_kind.for_each(|example| example.weight /= sum);
     }
     let count = all.len() as f64;
     let mut indices = BTreeMap::new();
@@ -89,20 +86,16 @@ struct Row {
     weight: f64,
 }
 
-/// Pairs of known words that nods have, and those with which at least two interruptions begin.
+/// Pairs of known words that nods have.
 fn pairs(all: &[Example]) -> BTreeSet<(String, String)> {
-    let mut pairs = BTreeSet::new();
-    for example in all.iter().filter(|example| example.is_whole && !example.takes) {
-        for two in example.tokens.windows(2) {
-            if let [one, two] = two
-                && one != UNKNOWN
-                && two != UNKNOWN
-            {
-                pairs.insert((one.clone(), two.clone()));
-            }
-        }
-    }
-    pairs
+    let nods = all.iter().filter(|example| example.is_whole && !example.takes);
+    let pairs = nods.flat_map(|example| successive(&example.tokens));
+    pairs.filter(|(one, two)| one != UNKNOWN && two != UNKNOWN).collect()
+}
+
+/// Each two successive words.
+fn successive(tokens: &[String]) -> impl Iterator<Item = (String, String)> {
+    tokens.iter().cloned().zip(tokens.iter().skip(1).cloned())
 }
 
 fn features(tokens: &[String], pairs: &BTreeSet<(String, String)>) -> Vec<Feature> {
@@ -112,14 +105,8 @@ fn features(tokens: &[String], pairs: &BTreeSet<(String, String)>) -> Vec<Featur
     }
     features.extend(tokens.first().cloned().map(Feature::First));
     features.extend(tokens.iter().cloned().map(Feature::Word));
-    let two = tokens.windows(2).filter_map(|two| match two {
-        [one, two] => Some((one.clone(), two.clone())),
-        _ => None,
-    });
-    features.extend(
-        two.filter(|two| pairs.contains(two))
-            .map(|(one, two)| Feature::Pair(one, two)),
-    );
+    let known = successive(tokens).filter(|two| pairs.contains(two));
+    features.extend(known.map(|(one, two)| Feature::Pair(one, two)));
     features
 }
 

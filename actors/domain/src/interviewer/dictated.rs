@@ -1,6 +1,6 @@
 //! Dictated values: the digits of a phone number, or an e-mail address, without the words around them.
 
-use media::turn::words;
+use media::turn::barge_in::floor;
 
 use super::{
     numbers,
@@ -179,7 +179,7 @@ pub(super) fn joined(before: &str, text: &str) -> String {
 /// Returns whether the text consists of digits and words without meaning.
 pub(super) fn is_digits(text: &str) -> bool {
     let plain = plain(text);
-    let told = |word: &&str| !BETWEEN.contains(word) && !words::is_backchannel(word) && *word != "it's";
+    let told = |word: &&str| !BETWEEN.contains(word) && !floor::is_nod(word) && *word != "it's";
     let mut told = plain.split(' ').filter(told).peekable();
     told.peek().is_some() && told.all(|word| numbers::run(word).is_some() || ["double", "triple"].contains(&word))
 }

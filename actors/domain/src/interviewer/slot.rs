@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use media::turn::{
+    barge_in::floor,
     expectation::{Expectation, Progress},
-    words,
 };
 use serde_json::Value;
 
@@ -90,7 +90,7 @@ impl Slot {
     /// Returns whether the words are only a sound of attention and cannot be the answer.
     pub fn is_only_attended_to_by(&self, text: &str) -> bool {
         self.entity.kind != EntityKind::Boolean
-            && words::is_backchannel(text)
+            && floor::is_nod(text)
             && !Expectation::of(&self.question.first).takes_backchannel(text)
     }
 

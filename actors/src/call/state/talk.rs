@@ -5,7 +5,7 @@
 
 use media::{
     session::SessionEvent,
-    turn::{endpointing::Utterance, words},
+    turn::{barge_in::floor, endpointing::Utterance, words},
 };
 use serde_json::json;
 
@@ -251,7 +251,7 @@ impl State {
     /// belong to it, and backchannels need no answer. Keys always do.
     fn is_told_over_speech(&self, utterance: &Utterance, typed: bool) -> bool {
         let opening = !self.leg.inbound && utterance.started_ms < self.pick_up_ends_ms();
-        let tells = words::any(&utterance.text) && !words::is_backchannel(&utterance.text);
+        let tells = words::any(&utterance.text) && !floor::is_nod(&utterance.text);
         matches!(self.phase, Phase::Greeting | Phase::Speaking) && (typed || (!opening && tells))
     }
 

@@ -26,6 +26,34 @@ const FOREIGN_NODS: &[&str] = &[
     "haan", "accha", "achha", "ji", "theek", "sim", "certo", "嗯", "好", "好的", "对", "是", "是的", "はい", "うん",
 ];
 
+/// Words with which people pick up a telephone, besides nods.
+const GREETINGS: &[&str] = &[
+    "hello",
+    "hallo",
+    "hullo",
+    "hi",
+    "hey",
+    "morning",
+    "afternoon",
+    "evening",
+    "there",
+    "hola",
+    "diga",
+    "dígame",
+    "allo",
+    "allô",
+    "bonjour",
+    "pronto",
+    "alo",
+    "alô",
+    "olá",
+    "namaste",
+    "नमस्ते",
+    "हैलो",
+    "喂",
+    "もしもし",
+];
+
 /// Meaning of words over the agent's speech.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Floor {
@@ -87,6 +115,13 @@ pub fn is_nod(words: &str) -> bool {
         }
     }
     Floor::of(&tokens) == Floor::Nod && nods.into_iter().all(|nod| nod)
+}
+
+/// Returns whether the words are only such with which people pick up: "Hello?", "Yes, good morning." No words
+/// count too.
+pub fn is_pick_up(words: &str) -> bool {
+    let mut tokens = words.split_whitespace().map(bare).filter(|token| !token.is_empty());
+    tokens.all(|token| GREETINGS.contains(&token.as_str()) || is_nod(&token))
 }
 
 /// Returns the words as the weights know them: in lower case without punctuation. A word said several times in a row
@@ -242,5 +277,15 @@ mod tests {
     fn the_tables_are_in_order() {
         assert!(WORDS.windows(2).all(|two| two[0].0 < two[1].0));
         assert!(PAIRS.windows(2).all(|two| (two[0].0, two[0].1) < (two[1].0, two[1].1)));
+    }
+
+    #[test]
+    fn a_greeting_alone_is_a_pick_up() {
+        for words in ["", "Hello?", "Yes, hello?", "Hi there.", "Good morning!", "Hola"] {
+            assert!(is_pick_up(words), "{words:?}");
+        }
+        for words in ["Hello, Maria Miller speaking.", "Who is this?", "No."] {
+            assert!(!is_pick_up(words), "{words:?}");
+        }
     }
 }

@@ -39,10 +39,15 @@ impl Tree {
     fn leaf(&self, features: &Features) -> usize {
         let mut node = 0;
         while node < INNER {
-            let value = features[usize::from(self.features[node])];
-            node = 2 * node + 1 + usize::from(value > self.thresholds[node]);
+            node = self.below(node, features);
         }
         node - INNER
+    }
+
+    /// Returns the node of the next level to which an inner node leads.
+    fn below(&self, node: usize, features: &Features) -> usize {
+        let value = features[usize::from(self.features[node])];
+        2 * node + 1 + usize::from(value > self.thresholds[node])
     }
 }
 
@@ -113,8 +118,7 @@ impl Forest {
                 }
             }
             for (place, sample) in places.iter_mut().zip(samples) {
-                let value = sample.features[usize::from(tree.features[*place])];
-                *place = 2 * *place + 1 + usize::from(value > tree.thresholds[*place]);
+                *place = tree.below(*place, &sample.features);
             }
             first += width;
         }
