@@ -76,6 +76,15 @@ pub enum Trio {
     Local,
 }
 
+/// The sound of a line on which nobody speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum QuietLine {
+    /// Steady noise of -50 dBFS.
+    Noise,
+    /// Digital silence, which most carriers send.
+    Silence,
+}
+
 /// Arguments of `ringback-bench api`.
 #[derive(Debug, Clone, Args)]
 pub struct BenchApiArgs {
@@ -126,6 +135,10 @@ pub struct BenchCallsArgs {
     /// How many of a hundred phones speak in loud noise; every second of them interrupts the agent once
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=50))]
     pub noisy: u32,
+
+    /// What a line carries while nobody speaks
+    #[arg(long, value_enum, default_value_t = QuietLine::Noise)]
+    pub line: QuietLine,
 
     /// Use stubs of these providers, over sockets, instead of the embedded language and speech
     #[arg(long, value_enum)]

@@ -309,3 +309,114 @@ async fn no_second_sees_more_calls_than_allowed_whatever_was_paused_between() {
         assert!(took < 24.0 / per_second * 1.4, "{per_second}/s: {took} s");
     }
 }
+
+/// Makes an agent that must not dial `+1555031…`, with its own number for calls from outside.
+async fn agent_with_restrictions(world: &World) -> String {
+    let mut agent = rotating();
+    agent["direction"] = json!("both");
+    agent["platformSettings"]["telephony"] =
+        json!({ "stateRestrictionEnabled": true, "stateRestrictedNumbers": ["+1555031"] });
+    world.agent(agent).await
+}
+
+async fn put_on_the_list(world: &World, numbers: &[String]) {
+    for number in numbers {
+        let added = world
+            .client
+            .post("/public/v1/do-not-call", json!({ "phoneNumber": number }))
+            .await;
+        added.expect(201);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn numbers_that_nobody_dials_do_not_delay_the_next_one() {
+    let settings = NodeSettings {
+        lines: 4,
+        calls_per_second: 1.0,
+        ..NodeSettings::default()
+    };
+    let world = World::start_with(settings).await;
+    let agent = agent_with_restrictions(&world).await;
+    let listed: Vec<String> = (10..50).map(|n| format!("+155503200{n}")).collect();
+    put_on_the_list(&world, &listed).await;
+    let restricted: Vec<String> = (10..50).map(|n| format!("+155503100{n}")).collect();
+    let unwanted = listed
+        .iter()
+        .chain(&restricted)
+        .map(|number| (number.as_str(), "rejects"));
+    let contacts: Vec<_> = unwanted.chain([("+15550330001", "rejects")]).collect();
+    let launched = tokio::time::Instant::now();
+    let campaign = world.launch(&agent, &contacts, json!({})).await;
+    while accepted(&world).is_empty() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let delay = launched.elapsed();
+    assert!(delay < Duration::from_secs(3), "{delay:?}");
+    world.until_status(&campaign, "completed", 60).await;
+    assert_eq!(accepted(&world).len(), 1);
+    let state = world.client.get(&format!("/public/v1/campaigns/{campaign}")).await;
+    assert_eq!(state.expect(200).data()["progress"]["cancelled"], 80);
+}
+
+#[tokio::test(start_paused = true)]
+async fn numbers_that_nobody_dials_leave_the_lines_to_calls_from_outside() {
+    let settings = NodeSettings {
+        lines: 2,
+        calls_per_second: 0.0,
+        ..NodeSettings::default()
+    };
+    let world = World::start_with(settings).await;
+    let agent = agent_with_restrictions(&world).await;
+    let restricted: Vec<String> = (1_000..2_000).map(|n| format!("+15550310{n}")).collect();
+    let contacts: Vec<_> = restricted.iter().map(|number| (number.as_str(), "rejects")).collect();
+    let campaign = world.launch(&agent, &contacts, json!({})).await;
+    for n in 0..20 {
+        let call = json!({ "from": format!("+155503400{n:02}"), "to": "+15550900009", "persona": "hangs-up" });
+        let answer = world.call_in(call).await;
+        assert_eq!(answer["answer"], "connected", "{n}: {answer}");
+        let id = answer["attempt"].as_str().unwrap();
+        world
+            .client
+            .post(&format!("/public/v1/conversations/{id}/end"), json!({}))
+            .await
+            .expect(200);
+    }
+    world.until_status(&campaign, "completed", 120).await;
+    assert!(accepted(&world).iter().all(|(_, to, _)| !to.starts_with("+1555031")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_start_index_is_the_first_contact_not_yet_dialed_at_every_moment() {
+    let settings = NodeSettings {
+        lines: 3,
+        calls_per_second: 1.0,
+        ..NodeSettings::default()
+    };
+    let world = World::start_with(settings).await;
+    let agent = world.agent(interviewing_agent()).await;
+    let numbers: Vec<String> = (10..22).map(|n| format!("+155503000{n}")).collect();
+    let contacts: Vec<(&str, &str)> = numbers.iter().map(|number| (number.as_str(), "rejects")).collect();
+    let campaign = world.launch(&agent, &contacts, json!({})).await;
+    for round in 0..40 {
+        if round == 12 {
+            world.command(&campaign, "pause").await;
+        }
+        if round == 20 {
+            world.command(&campaign, "launch").await;
+        }
+        let before = accepted(&world).len();
+        let state = world.client.get(&format!("/public/v1/campaigns/{campaign}")).await;
+        let index = state.expect(200).data()["startIndex"].as_u64().unwrap() as usize;
+        // A permit that was given while the campaign was read may not have been sent yet.
+        let after = accepted(&world).len();
+        assert!(
+            (before..=after + 1).contains(&index),
+            "round {round}: {before} {index} {after}"
+        );
+        tokio::time::sleep(Duration::from_millis(330)).await;
+    }
+    world.until_status(&campaign, "completed", 60).await;
+    let state = world.client.get(&format!("/public/v1/campaigns/{campaign}")).await;
+    assert_eq!(state.expect(200).data()["startIndex"], 12);
+}

@@ -252,6 +252,9 @@ impl EffectHandler {
                 if answer == PermitAnswer::Late {
                     self.outcome = Err(NoOutcome::TooLate);
                 }
+                if answer != PermitAnswer::Granted {
+                    self.tell_lines(CallReport::NotDialed);
+                }
                 self.apply(Event::Permitted(answer)).await;
             }
             CallMessage::Dialed(result) => {
@@ -265,6 +268,7 @@ impl EffectHandler {
                     self.tell_lines(CallReport::MetObstacle(obstacle));
                 }
                 if matches!(result, Err(DialError::HeldBack(_))) {
+                    self.tell_lines(CallReport::NotDialed);
                     self.outcome = Err(NoOutcome::TooLate);
                 }
                 self.apply(Event::Dialed(result)).await;

@@ -325,6 +325,8 @@ pub enum CallReport {
     LegKnown(CarrierCallId),
     /// The call was answered at this time. The line pool repeats this to a store that lost it.
     Answered(Timestamp),
+    /// It is certain that the attempt is not dialed by this call: it got no permit, or too late.
+    NotDialed,
     /// The carrier takes no calls at present.
     MetObstacle(Obstacle),
     /// The call has ended. Holds the outcome that is on disk, or the reason why there is none.

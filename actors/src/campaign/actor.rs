@@ -74,6 +74,8 @@ pub struct CampaignState {
     /// The agent with its version.
     pub(super) agent: Option<(Arc<Agent>, i64)>,
     pub(super) pacing: Pacing,
+    /// Attempts of the next claims that were looked at and not passed over.
+    pub(super) looked_at: usize,
     pub(super) counting: bool,
     pub(super) count_again: bool,
     pub(super) trouble: Backoff,
@@ -122,6 +124,7 @@ impl Actor for CampaignActor {
             attached: false,
             live: HashSet::new(),
             agent: None,
+            looked_at: 0,
             counting: false,
             count_again: false,
             trouble: Backoff::new(Duration::from_millis(200), Duration::from_secs(3)),

@@ -15,11 +15,14 @@ use crate::{
 use domain::{
     agent,
     id::{AttemptId, CampaignId, NodeId},
-    ports::store::{AgentRow, Remaining, Store, StoreError, StoreResult, agent_for_calls},
+    ports::store::{AgentRow, CampaignRow, Remaining, Store, StoreError, StoreResult, agent_for_calls},
 };
 
 /// Interval at which a campaign looks for new work while calls run, and for the end of calls on other nodes.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Attempts that are looked at before their claim, so that those nobody dials take no line.
+const WINDOW: usize = 100;
 
 impl CampaignState {
     /// Counts the remaining work.
@@ -29,10 +32,10 @@ impl CampaignState {
             return;
         }
         self.counting = true;
-        let (me, store) = (me.clone(), Arc::clone(&self.ports.store));
-        let (campaign, generation) = (self.row.id, self.generation);
+        let (me, store, node) = (me.clone(), Arc::clone(&self.ports.store), self.node);
+        let (row, generation) = (self.row.clone(), self.generation);
         tokio::spawn(async move {
-            let remaining = contained(async move { store.remaining(campaign).await }).await;
+            let remaining = contained(async move { remaining(&*store, node, &row).await }).await;
             let _ = me.cast(CampaignMessage::Counted { generation, remaining });
         });
     }
@@ -164,6 +167,8 @@ impl CampaignState {
         let (me, store, node) = (me.clone(), Arc::clone(&self.ports.store), self.node);
         let ports = self.ports.clone();
         let (row, generation) = (self.row.clone(), self.generation);
+        let window = if self.looked_at < lines { lines.max(WINDOW) } else { 0 };
+        self.looked_at = self.looked_at.max(window) - lines;
         tokio::spawn(async move {
             let agents = Arc::clone(&store);
             let agent = contained(async move { agent_for_calls(&*agents, row.account, row.agent).await }).await;
@@ -181,7 +186,16 @@ impl CampaignState {
             }
             let attempts = match (&agent, obstacle) {
                 (_, Err(error)) => Err(error),
-                (Ok(_), _) => contained(async move { claim(store, node, row.id, lines).await }).await,
+                (Ok(agent), _) => {
+                    let restricted = restricted_prefixes(agent);
+                    contained(async move {
+                        if window > 0 {
+                            store.pass_over(node, row.id, as_limit(window), &restricted).await?;
+                        }
+                        claim(store, node, row.id, lines).await
+                    })
+                    .await
+                }
                 (Err(_), _) => Ok(HeldClaims::new(Vec::new(), store)),
             };
             let _ = me.cast(CampaignMessage::AgentRead { generation, agent });
@@ -328,8 +342,37 @@ impl CampaignState {
     }
 }
 
+/// Counts the remaining work, once the next attempts are some that may be dialed.
+async fn remaining(store: &dyn Store, node: NodeId, row: &CampaignRow) -> StoreResult<Remaining> {
+    let remaining = store.remaining(row.id).await?;
+    if remaining.due == 0 {
+        return Ok(remaining);
+    }
+    let Ok(agent) = agent_for_calls(store, row.account, row.agent).await else {
+        // The claim finds out what is wrong with it.
+        return Ok(remaining);
+    };
+    let restricted = restricted_prefixes(&agent);
+    let mut passed_over = 0;
+    loop {
+        match store.pass_over(node, row.id, as_limit(WINDOW), &restricted).await? {
+            0 if passed_over == 0 => return Ok(remaining),
+            0 => return store.remaining(row.id).await,
+            more => passed_over += more,
+        }
+    }
+}
+
+fn restricted_prefixes(agent: &AgentRow) -> Vec<String> {
+    let agent = agent::complete(&agent.document).unwrap_or_default();
+    agent.platform_settings.telephony.restricted_prefixes().to_vec()
+}
+
 async fn claim(store: Arc<dyn Store>, node: NodeId, campaign: CampaignId, lines: usize) -> StoreResult<HeldClaims> {
-    let limit = i64::try_from(lines).unwrap_or(i64::MAX);
-    let attempts = store.claim(node, campaign, limit).await?;
+    let attempts = store.claim(node, campaign, as_limit(lines)).await?;
     Ok(HeldClaims::new(attempts, store))
+}
+
+fn as_limit(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }

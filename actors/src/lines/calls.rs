@@ -150,6 +150,7 @@ impl LinesState {
         match report {
             CallReport::LegKnown(leg) => self.registry.leg_known(attempt, &leg),
             CallReport::Answered(at) => self.registry.answered(attempt, at),
+            CallReport::NotDialed => self.pool.not_dialed(attempt),
             CallReport::MetObstacle(obstacle) => self.met(attempt, obstacle),
             CallReport::Ended(outcome) => self.ended(attempt, outcome),
             CallReport::Lost(claim) => self.forget(&[claim]),

@@ -24,7 +24,7 @@ const JITTER: Duration = Duration::from_millis(50);
 struct Rate {
     limit: usize,
     window: Duration,
-    starts: VecDeque<Instant>,
+    starts: VecDeque<(Instant, AttemptId)>,
 }
 
 impl Rate {
@@ -52,14 +52,14 @@ impl Rate {
         while self
             .starts
             .front()
-            .is_some_and(|at| now.duration_since(*at) >= self.window)
+            .is_some_and(|(at, _)| now.duration_since(*at) >= self.window)
         {
             self.starts.pop_front();
         }
     }
 
     fn next_slot(&self) -> Option<Instant> {
-        self.starts.front().and_then(|at| at.checked_add(self.window))
+        self.starts.front().and_then(|(at, _)| at.checked_add(self.window))
     }
 }
 
@@ -232,9 +232,16 @@ impl<D: Copy + Ord> LinePool<D> {
         }
         self.live.insert(attempt, dialer);
         if let Some(rate) = &mut self.rate {
-            rate.starts.push_back(now);
+            rate.starts.push_back((now, attempt));
         }
         true
+    }
+
+    /// Gives back the dialing rate of a call that is not dialed. It keeps its line until it ends.
+    pub fn not_dialed(&mut self, attempt: AttemptId) {
+        if let Some(rate) = &mut self.rate {
+            rate.starts.retain(|(_, started)| *started != attempt);
+        }
     }
 
     /// Takes a free line for an inbound call at once: no rate applies, and waiting dialers keep waiting.

@@ -29,6 +29,7 @@ mod knowledge;
 mod more_to_dial;
 mod nodes;
 mod orphaned;
+mod passed_over;
 mod permits;
 mod records;
 mod returned;
@@ -63,6 +64,7 @@ pub use knowledge::*;
 pub use more_to_dial::*;
 pub use nodes::*;
 pub use orphaned::*;
+pub use passed_over::*;
 pub use permits::*;
 pub use records::*;
 pub use returned::*;
@@ -182,6 +184,10 @@ macro_rules! store_conformance {
             a_permit_is_refused_when_the_campaign_stopped
             a_permit_is_refused_for_do_not_call
             a_permit_is_refused_for_a_restricted_prefix
+            numbers_that_nobody_dials_are_refused_before_a_claim
+            a_refused_contact_has_a_cancelled_conversation
+            a_retry_of_a_number_that_was_listed_since_is_refused
+            nothing_is_refused_while_a_campaign_is_paused
             a_number_is_called_by_one_attempt_at_a_time
             concurrent_permits_call_a_number_once
             caller_ids_take_turns_by_the_agents_permits

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use crate::{
     RestState,
     auth::Caller,
-    conversations::filters::{UNIX_TIME, unix_time},
+    conversations::filters::TimeSpan,
     cursor::Binding,
     envelope::Reply,
     error::ApiResult,
@@ -67,8 +67,10 @@ impl Parameters for Wanted {
 
 /// Reads the times, of which one may be missing.
 fn span(query: &mut RawQuery, by: CountedBy) -> Option<(Timestamp, Timestamp)> {
-    let from = query.parsed("startedAfter", UNIX_TIME, unix_time);
-    let until = query.parsed("startedBefore", UNIX_TIME, unix_time);
+    let TimeSpan {
+        start: from,
+        end: until,
+    } = TimeSpan::read(query, "startedAfter", "startedBefore");
     let days = by.longest_days();
     match (from, until) {
         (Some(from), Some(until)) if until > days_after(from, days) => {

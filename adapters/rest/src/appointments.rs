@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use crate::{
     RestState,
     auth::Caller,
-    conversations::filters::{UNIX_TIME, unix_time},
+    conversations::filters::TimeSpan,
     cursor::Binding,
     envelope::Reply,
     error::ApiResult,
@@ -80,12 +80,13 @@ impl Parameters for ListParameters {
     const NAMES: &'static [&'static str] = &["agentId", "campaignId", "cursor", "from", "pageSize", "to"];
 
     fn read(query: &mut RawQuery) -> Self {
+        let span = TimeSpan::read(query, "from", "to");
         Self {
             filter: AppointmentFilter {
                 agent: query.parsed("agentId", "an agent's id (a UUID)", |text| text.parse().ok()),
                 campaign: query.parsed("campaignId", "a campaign's id (a UUID)", |text| text.parse().ok()),
-                from: query.parsed("from", UNIX_TIME, unix_time),
-                to: query.parsed("to", UNIX_TIME, unix_time),
+                from: span.start,
+                to: span.end,
                 after: None,
             },
             paging: Paging::read(query),

@@ -21,6 +21,7 @@ pub mod watch;
 use axum::{
     Router,
     extract::{Request, State},
+    http::header,
     middleware::Next,
     response::Response,
     routing::{get, post},
@@ -90,8 +91,12 @@ pub fn sockets() -> Router<RestState> {
 /// Passes a request on to the node that holds its call.
 pub async fn to_the_holder(peers: State<Peers>, request: Request, next: Next) -> Response {
     let mut response = peers::layer::to_the_holder(peers, request, next).await;
-    // The body of another node's response has its envelope.
-    response.extensions_mut().insert(Enveloped);
+    // Another node's response, and a refusal to pass a request on, have their envelope; the framework's own refusals
+    // are empty or plain text.
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if kind.is_some_and(|kind| kind == "application/json") {
+        response.extensions_mut().insert(Enveloped);
+    }
     response
 }
 

@@ -3,6 +3,7 @@
 mod claim;
 mod counters;
 mod orphaned;
+mod passed_over;
 mod permit;
 mod steps;
 mod taken_over;
@@ -43,6 +44,35 @@ impl AttemptStore for SqlStore {
             .await
     }
 
+    async fn pass_over(
+        &self,
+        node: NodeId,
+        campaign: CampaignId,
+        window: i64,
+        restricted: &[String],
+    ) -> StoreResult<u64> {
+        let ahead = passed_over::Ahead {
+            node,
+            campaign,
+            window,
+            restricted: restricted.to_vec(),
+        };
+        let looked_at = ahead.clone();
+        if !self
+            .read(move |work| Box::pin(passed_over::any(work, looked_at)))
+            .await?
+        {
+            return Ok(0);
+        }
+        let refused = self
+            .write_compared(move |work| Box::pin(passed_over::pass_over(work, ahead)))
+            .await?;
+        for (permit, notes) in &refused {
+            counters::count_refusal(permit, notes);
+        }
+        Ok(refused.len() as u64)
+    }
+
     async fn release(&self, claims: &[Claim]) -> StoreResult<()> {
         let claims = claims.to_vec();
         self.write(move |work| Box::pin(steps::release(work, claims))).await
@@ -77,13 +107,7 @@ impl AttemptStore for SqlStore {
             // Do not dial on a permit that the journal does not contain.
             self.note_permit(dial).await?;
         }
-        match &permit {
-            Permit::DoNotCall => counters::count_outcome("do-not-call"),
-            Permit::Restricted => counters::count_outcome("restricted"),
-            Permit::NotAllowed { .. } => counters::count_outcome("not-allowed"),
-            _ => {}
-        }
-        notes.iter().for_each(counters::count_safeguard);
+        counters::count_refusal(&permit, &notes);
         Ok(permit)
     }
 

@@ -15,9 +15,13 @@ use super::{
 pub(super) const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.status, c.version, c.active, c.scheduled, \
      c.start_time, c.end_time, c.timezone, c.next_run_at, c.opens_from, c.closes_at, c.follow_up, \
      c.max_concurrent_calls, c.ring_timeout_s, c.contact_count, c.reason, c.created_at, c.updated_at, \
-     COALESCE((SELECT MIN(s.idx) FROM contact_states s \
-               WHERE s.list = c.contact_list AND s.state = 'pending' AND s.attempts = 0), \
-              (SELECT l.next_index FROM contact_lists l WHERE l.id = c.contact_list AND l.next_index < c.contact_count), \
+     COALESCE((SELECT MIN(u.idx) FROM (\
+               SELECT MIN(s.idx) AS idx FROM contact_states s \
+               WHERE s.list = c.contact_list AND s.state = 'pending' AND s.attempts = 0 \
+               UNION ALL SELECT MIN(a.contact_index) FROM attempts a \
+               WHERE a.contact_list = c.contact_list AND a.attempt_no = 1 AND a.state IN ('queued', 'claimed') \
+               UNION ALL SELECT l.next_index FROM contact_lists l \
+               WHERE l.id = c.contact_list AND l.next_index < c.contact_count) u), \
               c.contact_count) AS start_index \
      FROM campaigns c";
 

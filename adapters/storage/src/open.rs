@@ -54,6 +54,7 @@ const FILES: &[(&str, &str)] = &files![
     "0020_sessions",
     "0021_appointment_lists",
     "0022_test_calls",
+    "0023_undialed",
 ];
 
 /// Returns the migrations for one database, by its name in the files.

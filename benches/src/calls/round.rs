@@ -15,7 +15,7 @@ use super::{
     providers::Behind,
     recordings::{self, Recordings},
 };
-use crate::cli::BenchCallsArgs;
+use crate::cli::{BenchCallsArgs, QuietLine};
 use crate::{
     BenchError,
     connection::Connection,
@@ -26,7 +26,7 @@ use ringback::{api_client::ApiClient, cli::StubTimesMode};
 use sim::exchange::read_log;
 use tokio::task::JoinSet;
 
-/// Steady noise on every line.
+/// Arguments of the phones for steady noise on every line; without them, lines carry digital silence.
 const LINE_NOISE: [&str; 2] = ["--line-noise-dbfs", "-50"];
 
 /// Approximate seconds of one question and its answer; determines how many questions an agent asks.
@@ -221,7 +221,11 @@ pub async fn run(calls: u32, extra: Extra, args: &BenchCallsArgs) -> Result<Roun
         Some(behind) => Some(Process::stub_providers(stubs, behind.times.as_str(), Some(CORES[1])).await?),
         None => None,
     };
-    let mut site = Site::open(&LINE_NOISE, Some(CORES[1])).await?;
+    let line: &[&str] = match args.line {
+        QuietLine::Noise => &LINE_NOISE,
+        QuietLine::Silence => &[],
+    };
+    let mut site = Site::open(line, Some(CORES[1])).await?;
     site.settings.max_calls = calls + SPARE_LINES;
     site.settings.calls_per_second = f64::from(calls.div_ceil(RAMP_SECONDS).max(5));
     site.settings.fixed_pause_ms = pause.fixed_ms();

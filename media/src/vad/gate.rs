@@ -11,6 +11,10 @@ const HANGOVER_BLOCKS: u32 = 13;
 
 const FULL_SCALE: f32 = 32_768.0;
 
+/// State of the high-pass that counts as zero. Within a block of 16 ms the state decays by less than a factor of 10^7, so
+/// it stays above the denormal numbers (1.2e-38), with which processors compute many times slower.
+const ZERO_STATE: f32 = 1.0e-20;
+
 /// Parts of a block, of 4 ms, by which the end of voice is dated.
 const QUARTERS: usize = 4;
 
@@ -35,6 +39,7 @@ impl Gate {
 
     /// Judges a block of this power. Returns whether the block itself is loud.
     pub(super) fn admit(&mut self, power: f32) -> bool {
+        self.high_pass.flush();
         let loud = power >= OPEN_POWER;
         if loud {
             self.remaining = HANGOVER_BLOCKS;
@@ -89,5 +94,41 @@ impl HighPass {
         self.z[0] = self.b[1] * x - self.a[0] * y + self.z[1];
         self.z[1] = self.b[2] * x - self.a[1] * y;
         y
+    }
+
+    /// Sets a state that has decayed to zero, which digital silence would otherwise let decay for ever.
+    fn flush(&mut self) {
+        for state in &mut self.z {
+            if state.abs() < ZERO_STATE {
+                *state = 0.0;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_high_pass_never_computes_with_denormal_numbers() {
+        for (rate, loud) in [(8_000, 1), (8_000, 32_000), (16_000, 1), (16_000, 32_000)] {
+            for offset in 0..64 {
+                let mut gate = Gate::new(rate);
+                let sound = (0..500 + offset).map(|n| if n % 7 < 3 { loud } else { -loud });
+                // Silence as linear audio and mu-law have it, and as A-law has it.
+                for silence in [0, 8] {
+                    let line = sound.clone().chain(std::iter::repeat_n(silence, rate as usize));
+                    for (n, sample) in line.enumerate() {
+                        gate.filter(sample);
+                        let denormal = gate.high_pass.z.iter().any(|z| z.is_subnormal());
+                        assert!(!denormal, "{rate} Hz, sample {n}");
+                        if n as u32 % (rate * 16 / 1_000) == 0 {
+                            gate.admit(0.0);
+                        }
+                    }
+                }
+            }
+        }
     }
 }

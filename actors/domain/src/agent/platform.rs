@@ -144,6 +144,16 @@ pub struct Telephony {
     pub state_restricted_numbers: Vec<String>,
 }
 
+impl Telephony {
+    /// Returns the E.164 prefixes that are not dialed.
+    pub fn restricted_prefixes(&self) -> &[String] {
+        match self.state_restriction_enabled {
+            true => &self.state_restricted_numbers,
+            false => &[],
+        }
+    }
+}
+
 /// `overrides`: fields that one call may override.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]

@@ -38,11 +38,7 @@ impl EffectHandler {
             carrier: plan.carrier.name().to_owned(),
             caller_id: plan.caller_id.clone(),
             agent_version: plan.agent_version,
-            restricted_prefixes: if telephony.state_restriction_enabled {
-                telephony.state_restricted_numbers.clone()
-            } else {
-                Vec::new()
-            },
+            restricted_prefixes: telephony.restricted_prefixes().to_vec(),
         };
         let store = self.with.ports.store.clone();
         let claim = plan.attempt.claim;

@@ -11,7 +11,7 @@ use super::{
 };
 use domain::{
     dial_token::DialToken,
-    id::{AgentId, AttemptId, CampaignId, JobId, NodeId},
+    id::{AccountId, AgentId, AttemptId, CampaignId, JobId, NodeId},
     phone_number::PhoneNumber,
     ports::{
         carrier::CarrierCallId,
@@ -138,17 +138,24 @@ impl Tables {
         })
     }
 
+    /// Returns why a number is not dialed for anybody of the account.
+    fn barred(&self, account: AccountId, number: &PhoneNumber, restricted: &[String]) -> Option<Permit> {
+        let begins_with = |prefix: &String| number.as_str().starts_with(prefix.as_str());
+        if number.is_nobodys() || self.do_not_call.contains_key(&(account, number.clone())) {
+            Some(Permit::DoNotCall)
+        } else {
+            restricted.iter().any(begins_with).then_some(Permit::Restricted)
+        }
+    }
+
     /// Returns why a claimed attempt may not be sent, or `None`.
     fn refusal(&self, entry: &AttemptEntry, request: &PermitRequest, now: Timestamp) -> Option<Permit> {
         let number = &entry.phone_number;
         let mut open = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
-        let prefixes = &mut request.restricted_prefixes.iter();
         if entry.campaign.is_some_and(|campaign| !self.is_running(campaign, now)) {
             Some(Permit::CampaignNotRunning)
-        } else if number.is_nobodys() || self.do_not_call.contains_key(&(entry.account, number.clone())) {
-            Some(Permit::DoNotCall)
-        } else if prefixes.any(|prefix| number.as_str().starts_with(prefix.as_str())) {
-            Some(Permit::Restricted)
+        } else if let Some(why) = self.barred(entry.account, number, &request.restricted_prefixes) {
+            Some(why)
         } else if open.any(|other| {
             other.is_sent() && other.id != entry.id && other.account == entry.account && other.phone_number == *number
         }) {
@@ -235,6 +242,43 @@ impl AttemptStore for MemoryStore {
             ids.extend(tables.first_attempt(campaign, index, now));
         }
         Ok(ids.into_iter().filter_map(|id| tables.take(id, node, now)).collect())
+    }
+
+    async fn pass_over(
+        &self,
+        node: NodeId,
+        campaign: CampaignId,
+        window: i64,
+        restricted: &[String],
+    ) -> StoreResult<u64> {
+        let mut tables = self.open()?;
+        let now = self.now();
+        if !tables.is_running(campaign, now) {
+            return Ok(0);
+        }
+        let window = usize::try_from(window).unwrap_or(0);
+        let account = tables.visible(campaign)?.row.account;
+        let mut refused: Vec<(AttemptId, Permit)> = Vec::new();
+        let due = tables.due(campaign, now);
+        for id in due.iter().copied().take(window) {
+            let number = tables.attempts.get(&id).map(|entry| entry.phone_number.clone());
+            let why = number.and_then(|number| tables.barred(account, &number, restricted));
+            refused.extend(why.map(|why| (id, why)));
+        }
+        let list = tables.visible_list(campaign)?;
+        let numbered = |index: usize| Some((index, list.contacts.get(index)?.contact.phone_number.clone()));
+        let untried = list.untried.iter().copied().take(window.saturating_sub(due.len()));
+        let untried: Vec<(usize, PhoneNumber)> = untried.filter_map(numbered).collect();
+        for (index, number) in untried {
+            let why = tables.barred(account, &number, restricted);
+            let first = why.and_then(|why| Some((tables.first_attempt(campaign, index, now)?, why)));
+            refused.extend(first);
+        }
+        for (id, why) in &refused {
+            tables.take(*id, node, now);
+            tables.refuse(*id, why, now);
+        }
+        Ok(refused.len() as u64)
     }
 
     async fn release(&self, claims: &[Claim]) -> StoreResult<()> {

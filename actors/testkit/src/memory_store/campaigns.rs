@@ -22,10 +22,17 @@ impl Tables {
     pub(super) fn row(&self, entry: &CampaignEntry) -> CampaignRow {
         let list = self.lists.get(&entry.list);
         let count = list.map_or(0, |list| list.contacts.len());
-        let first = list.and_then(|list| list.untried.first());
+        let untried = list.and_then(|list| list.untried.first()).copied();
+        let attempts = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
+        let waiting = attempts.filter(|attempt| {
+            attempt.contact_list == entry.list
+                && attempt.attempt_no == 1
+                && matches!(attempt.state, AttemptState::Queued | AttemptState::Claimed)
+        });
+        let undialed = waiting.map(|attempt| attempt.contact_index).chain(untried).min();
         CampaignRow {
             contact_count: count as i64,
-            start_index: first.map_or(count, |first| *first) as i64,
+            start_index: undialed.unwrap_or(count) as i64,
             ..entry.row.clone()
         }
     }

@@ -237,6 +237,7 @@ slowly! {
     AttemptStore {
         take_orphaned(node: NodeId, patience: &Patience) -> Vec<OrphanedAttempt>;
         claim(node: NodeId, campaign: CampaignId, limit: i64) -> Vec<ClaimedAttempt>;
+        pass_over(node: NodeId, campaign: CampaignId, window: i64, restricted: &[String]) -> u64;
         release(claims: &[Claim]) -> ();
         stale_claims(node: NodeId, older_than_ms: i64) -> Vec<Claim>;
         unsettled(node: NodeId, older_than_ms: i64) -> Vec<OrphanedAttempt>;

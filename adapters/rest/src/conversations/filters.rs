@@ -90,14 +90,39 @@ impl Parameters for ListParameters {
     }
 }
 
+/// A filter with two ends, either of which may be missing.
+#[derive(Debug, Clone, Copy)]
+pub struct TimeSpan {
+    /// Start.
+    pub start: Option<Timestamp>,
+    /// End, not before the start.
+    pub end: Option<Timestamp>,
+}
+
+impl TimeSpan {
+    /// Reads the two parameters; a span whose end is before its start is a problem of its end.
+    pub fn read(query: &mut RawQuery, start_name: &str, end_name: &str) -> Self {
+        let start = query.parsed(start_name, UNIX_TIME, unix_time);
+        let end = query.parsed(end_name, UNIX_TIME, unix_time);
+        if start.zip(end).is_some_and(|(start, end)| end < start) {
+            query.problem(
+                end_name,
+                "out_of_range",
+                format!("is before `{start_name}`; exchange the two"),
+            );
+        }
+        Self { start, end }
+    }
+}
+
 /// Description of the values that [`unix_time`] accepts.
-pub const UNIX_TIME: &str = "a Unix time in whole seconds or milliseconds";
+const UNIX_TIME: &str = "a Unix time in whole seconds or milliseconds";
 
 /// Smallest Unix time that is read as milliseconds.
 const MILLISECONDS_FROM: i64 = 100_000_000_000;
 
 /// Parses a Unix time. Returns `None` if it is invalid.
-pub fn unix_time(text: &str) -> Option<Timestamp> {
+fn unix_time(text: &str) -> Option<Timestamp> {
     let value = plain_integer(text)?;
     let factor = if value >= MILLISECONDS_FROM { 1_000 } else { 1_000_000 };
     value.checked_mul(factor).map(Timestamp)
@@ -119,6 +144,7 @@ impl Wanted {
         let statuses = one_of(&ConversationStatus::ALL.map(ConversationStatus::as_str));
         let outcomes = one_of(&CallOutcome::ALL.map(CallOutcome::as_str));
         let sentiments = one_of(&SentimentLabel::ALL.map(SentimentLabel::as_str));
+        let started = TimeSpan::read(query, "startedAfter", "startedBefore");
         let search = query.search().map(|text| transcript_search::Query::parse(&text));
         if let Some(Err(why)) = &search {
             query.problem("search", "invalid_value", why.to_string());
@@ -130,8 +156,8 @@ impl Wanted {
                     text.parse::<CampaignId>().ok()
                 }),
                 status: query.parsed("status", &statuses, ConversationStatus::parse),
-                started_before: query.parsed("startedBefore", UNIX_TIME, unix_time),
-                started_after: query.parsed("startedAfter", UNIX_TIME, unix_time),
+                started_before: started.end,
+                started_after: started.start,
                 min_duration: query.parsed("minDuration", "whole seconds, 0 or more", plain_integer),
                 number: query.parsed("phoneNumber", "a phone number such as +15551234567", phone_number),
                 direction: query.parsed("direction", "`inbound` or `outbound`", CallDirection::parse),

@@ -49,6 +49,77 @@ async fn every_refusal_is_in_the_envelope() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn every_method_and_path_that_is_not_described_is_refused_in_the_envelope() {
+    const METHODS: [&str; 9] = [
+        "DELETE", "GET", "HEAD", "PATCH", "POST", "PUT", "TRACE", "PROPFIND", "LISTEN",
+    ];
+    let app = TestApp::start().await;
+    let description = app.client.get("/public/openapi.json").await.body;
+    for (path, item) in description["paths"].as_object().unwrap() {
+        let path = path.replace(['{', '}'], "");
+        let is_described = |method: &str| item.get(method.to_lowercase()).is_some();
+        for method in METHODS {
+            if is_described(method) || method == "HEAD" && is_described("GET") {
+                continue;
+            }
+            let refused = send(app.client.request(method, &path)).await;
+            assert_eq!(refused.status, 405, "{method} {path}");
+            let allow = refused.headers["allow"].to_str().unwrap();
+            assert!(!allow.contains(method), "{method} {path}: {allow}");
+            if method != "HEAD" {
+                assert_eq!(refused.code(), "method_not_allowed", "{method} {path}");
+                assert_eq!(refused.headers["content-type"], "application/json", "{method} {path}");
+            }
+        }
+        for missing in [format!("{path}/"), format!("{path}/no/such"), format!("{path}.json")] {
+            let refused = send(app.client.request("PUT", &missing)).await;
+            if refused.status != 405 {
+                assert_eq!((refused.status, refused.code()), (404, "not_found"), "{missing}");
+            }
+        }
+    }
+    for missing in [
+        "/public",
+        "/public/",
+        "/public/v1",
+        "/public/v1/",
+        "/public/v2/me",
+        "//public/v1/me",
+    ] {
+        let refused = app.client.get(missing).await;
+        assert_eq!((refused.status, refused.code()), (404, "not_found"), "{missing}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_filter_whose_end_is_before_its_start_is_refused() {
+    let app = TestApp::start().await;
+    for (path, start, end) in [
+        ("analytics", "startedAfter", "startedBefore"),
+        ("conversations", "startedAfter", "startedBefore"),
+        ("conversations/export", "startedAfter", "startedBefore"),
+        ("appointments", "from", "to"),
+    ] {
+        let refused = app
+            .client
+            .get(&format!("/public/v1/{path}?{start}=1700000001&{end}=1700000000"))
+            .await;
+        assert_eq!(refused.status, 400, "{path}: {}", refused.body);
+        let problems = refused.body["error"]["fields"].as_array().unwrap();
+        assert_eq!(
+            (&problems[0]["path"], &problems[0]["code"]),
+            (&json!(end), &json!("out_of_range")),
+            "{path}"
+        );
+        assert!(problems[0]["message"].as_str().unwrap().contains(start), "{path}");
+        app.client
+            .get(&format!("/public/v1/{path}?{start}=1700000000&{end}=1700000001"))
+            .await
+            .expect(200);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_panic_leaks_nothing_and_the_server_goes_on() {
     let app = TestApp::start().await;
     let answer = app.client.get(PANICS).await.expect(500);

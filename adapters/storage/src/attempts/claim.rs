@@ -18,23 +18,34 @@ use crate::{
 };
 
 /// A running campaign to claim from.
-struct Source {
-    node: NodeId,
-    campaign: CampaignId,
-    account: AccountId,
+pub(super) struct Source {
+    pub(super) node: NodeId,
+    pub(super) campaign: CampaignId,
+    pub(super) account: AccountId,
     agent: AgentId,
-    list: i64,
-    contacts: i64,
+    pub(super) list: i64,
+    pub(super) contacts: i64,
+    most_calls: Option<i64>,
 }
 
-pub(super) async fn claim(
-    mut work: Work<'_>,
+/// Locks a campaign until the end of the transaction, so that whoever stops it afterwards sees the claims made in it.
+/// None if it does not run.
+pub(super) async fn locked_source(
+    work: &mut Work<'_>,
     node: NodeId,
     campaign: CampaignId,
-    limit: i64,
-) -> StoreResult<Vec<ClaimedAttempt>> {
-    // The lock is held until the end, so whoever stops the campaign afterwards sees these claims.
+) -> StoreResult<Option<Source>> {
     let campaign_lock = work.dialect.campaign_lock;
+    source(work, node, campaign, campaign_lock).await
+}
+
+/// Reads a campaign with a clause that locks it, or with none. None if it does not run.
+pub(super) async fn source(
+    work: &mut Work<'_>,
+    node: NodeId,
+    campaign: CampaignId,
+    campaign_lock: &str,
+) -> StoreResult<Option<Source>> {
     let row = composed(format!(
         "SELECT c.account, c.agent, c.contact_list, c.contact_count, c.max_concurrent_calls FROM campaigns c \
          WHERE c.id = $1 AND c.status = 'running' AND c.importing = 0 AND c.deleted_at IS NULL \
@@ -45,16 +56,28 @@ pub(super) async fn claim(
     .fetch_optional(&mut *work.conn)
     .await
     .map_err(unavailable)?;
-    let Some(row) = row else { return Ok(Vec::new()) };
-    let source = Source {
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(Source {
         node,
         campaign,
         account: row.id("account")?,
         agent: row.id("agent")?,
         list: row.int("contact_list")?,
         contacts: row.int("contact_count")?,
+        most_calls: row.maybe_int("max_concurrent_calls")?,
+    }))
+}
+
+pub(super) async fn claim(
+    mut work: Work<'_>,
+    node: NodeId,
+    campaign: CampaignId,
+    limit: i64,
+) -> StoreResult<Vec<ClaimedAttempt>> {
+    let Some(source) = locked_source(&mut work, node, campaign).await? else {
+        return Ok(Vec::new());
     };
-    let limit = match row.maybe_int("max_concurrent_calls")? {
+    let limit = match source.most_calls {
         Some(most) => limit.min(room(&mut work, campaign, most).await?),
         None => limit,
     };
@@ -146,8 +169,17 @@ async fn claim_untried(work: &mut Work<'_>, source: &Source, limit: i64) -> Stor
     let mut rows = take_given_back(work, source, limit).await?;
     let room = limit - rows.len() as i64;
     rows.extend(take_fresh(work, source, room).await?);
+    first_attempts(work, source, &rows).await
+}
+
+/// Makes the first attempts of contacts, claimed.
+pub(super) async fn first_attempts(
+    work: &mut Work<'_>,
+    source: &Source,
+    rows: &[AnyRow],
+) -> StoreResult<Vec<ClaimedAttempt>> {
     let mut claimed = Vec::with_capacity(rows.len());
-    for row in &rows {
+    for row in rows {
         claimed.push(ClaimedAttempt {
             claim: Claim {
                 attempt: AttemptId::new(),
@@ -183,30 +215,41 @@ async fn take_given_back(work: &mut Work<'_>, source: &Source, limit: i64) -> St
         .iter()
         .map(|row| row.int("idx"))
         .collect::<StoreResult<Vec<i64>>>()?;
+    let rows = take_indexes(work, source, &indexes).await?;
+    match rows.len() == indexes.len() {
+        true => Ok(rows),
+        false => Err(StoreError::Stale),
+    }
+}
+
+/// Claims those of the contacts that were given back. Nobody else has the others.
+pub(super) async fn take_indexes(work: &mut Work<'_>, source: &Source, indexes: &[i64]) -> StoreResult<Vec<AnyRow>> {
     let mut rows = Vec::with_capacity(indexes.len());
     for chunk in indexes.chunks(ROWS_PER_INSERT) {
         let update = composed(format!(
             "UPDATE contact_states SET state = 'in_progress', attempts = 1 \
-             WHERE list = $1 AND state = 'pending' AND attempts = 0 AND idx IN ({})",
+             WHERE list = $1 AND state = 'pending' AND attempts = 0 AND idx IN ({}) RETURNING idx",
             places(2, chunk.len())
         ));
         let update = chunk
             .iter()
             .fold(update.bind(source.list), |query, index| query.bind(*index));
-        if affected(update, work.conn).await? != chunk.len() as u64 {
-            return Err(StoreError::Stale);
+        let taken = update.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+        if taken.is_empty() {
+            continue;
         }
-        let select = contacts(&format!("cc.idx IN ({})", places(3, chunk.len()))).bind(source.campaign.to_string());
-        let select = chunk
-            .iter()
-            .fold(select.bind(source.list), |query, index| query.bind(*index));
+        let select = contacts(&format!("cc.idx IN ({})", places(3, taken.len()))).bind(source.campaign.to_string());
+        let mut select = select.bind(source.list);
+        for row in &taken {
+            select = select.bind(row.int("idx")?);
+        }
         rows.extend(select.fetch_all(&mut *work.conn).await.map_err(unavailable)?);
     }
     Ok(rows)
 }
 
 /// Advances the list's next index, which nobody else can do meanwhile, and returns the contacts it passed.
-async fn take_fresh(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreResult<Vec<AnyRow>> {
+pub(super) async fn take_fresh(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreResult<Vec<AnyRow>> {
     let moved = sqlx::query(
         "UPDATE contact_lists SET next_index = next_index + $1 WHERE id = $2 AND next_index < $3 \
          AND EXISTS (SELECT 1 FROM campaigns c WHERE c.id = $4 AND c.contact_list = $2 AND c.status = 'running') \

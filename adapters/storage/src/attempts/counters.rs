@@ -1,13 +1,21 @@
 //! Counters of outcomes and of safeguard decisions, incremented when either is written.
 
 use domain::{
-    ports::store::{ConversationStatus, Outcome},
+    ports::store::{ConversationStatus, Outcome, Permit},
     safeguards::Note,
 };
 
-/// Counts a safeguard's decision on a permit.
-pub fn count_safeguard(note: &Note) {
-    metrics::counter!(SAFEGUARDS, "rule" => note.rule.as_str(), "did" => note.did).increment(1);
+/// Counts the outcome that a refused permit wrote, and the safeguards' decisions on it.
+pub fn count_refusal(permit: &Permit, notes: &[Note]) {
+    match permit {
+        Permit::DoNotCall => count_outcome("do-not-call"),
+        Permit::Restricted => count_outcome("restricted"),
+        Permit::NotAllowed { .. } => count_outcome("not-allowed"),
+        _ => {}
+    }
+    for note in notes {
+        metrics::counter!(SAFEGUARDS, "rule" => note.rule.as_str(), "did" => note.did).increment(1);
+    }
 }
 
 /// Name of the counter of safeguard decisions.

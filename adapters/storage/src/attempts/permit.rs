@@ -38,13 +38,8 @@ pub(super) async fn permit(
         steps::give_back(&mut work, claim).await?;
         return Ok((Permit::CampaignNotRunning, Vec::new()));
     }
-    if number.is_nobodys() || row.flag("do_not_call")? {
-        refuse(&mut work, claim, Ended::Cancelled, "do-not-call".to_owned()).await?;
-        return Ok((Permit::DoNotCall, Vec::new()));
-    }
-    if is_restricted(&number, &request.restricted_prefixes) {
-        refuse(&mut work, claim, Ended::Cancelled, "restricted".to_owned()).await?;
-        return Ok((Permit::Restricted, Vec::new()));
+    if let Some(bar) = Bar::of(&number, row.flag("do_not_call")?, &request.restricted_prefixes) {
+        return Ok((bar.refuse(&mut work, claim).await?, Vec::new()));
     }
     if row.flag("number_busy")? {
         let due_at = work.now.plus(NUMBER_BUSY_DELAY);
@@ -72,28 +67,67 @@ async fn under_rules(
         number,
     };
     let judgement = safeguards::judge(work, &subject, &rules).await?;
-    let put_off_by = judgement.put_off_by();
-    let Judgement { refusal, notes } = judgement;
-    safeguards::keep(work, claim.attempt, &notes).await?;
-    let permit = match refusal {
+    let permit = match judgement.refusal {
         None => {
+            safeguards::keep(work, claim.attempt, &judgement.notes).await?;
             safeguards::count(work, account, &rules.daily_calls).await?;
             grant(work, claim, request).await?
         }
+        Some(_) => refuse_by_rules(work, claim, &judgement).await?,
+    };
+    Ok((permit, judgement.notes))
+}
+
+/// Carries out the refusal of the account's rules.
+pub(super) async fn refuse_by_rules(work: &mut Work<'_>, claim: Claim, judgement: &Judgement) -> StoreResult<Permit> {
+    safeguards::keep(work, claim.attempt, &judgement.notes).await?;
+    match judgement.refusal.clone() {
         Some(Refusal::PutOff(until)) => {
-            steps::put_off(work, claim, until, put_off_by).await?;
-            Permit::PutOff { until }
+            steps::put_off(work, claim, until, judgement.put_off_by()).await?;
+            Ok(Permit::PutOff { until })
         }
         Some(Refusal::NotAllowed(error)) => {
             refuse(work, claim, Ended::Failed, error.clone()).await?;
-            Permit::NotAllowed { error }
+            Ok(Permit::NotAllowed { error })
         }
         Some(Refusal::DayUsedUp(reason)) => {
             steps::give_back(work, claim).await?;
-            Permit::DayUsedUp { reason }
+            Ok(Permit::DayUsedUp { reason })
         }
-    };
-    Ok((permit, notes))
+        None => Err(StoreError::Damaged(format!(
+            "no rule refuses attempt {}",
+            claim.attempt
+        ))),
+    }
+}
+
+/// Reason why a number is not dialed for anybody of the account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bar {
+    DoNotCall,
+    Restricted,
+}
+
+impl Bar {
+    /// Returns the reason for a number, if there is one.
+    pub(super) fn of(number: &PhoneNumber, on_the_list: bool, restricted: &[String]) -> Option<Self> {
+        let begins_with = |prefix: &String| number.as_str().starts_with(prefix.as_str());
+        if number.is_nobodys() || on_the_list {
+            Some(Self::DoNotCall)
+        } else {
+            restricted.iter().any(begins_with).then_some(Self::Restricted)
+        }
+    }
+
+    /// Ends the claimed attempt for this reason.
+    pub(super) async fn refuse(self, work: &mut Work<'_>, claim: Claim) -> StoreResult<Permit> {
+        let (error, permit) = match self {
+            Self::DoNotCall => ("do-not-call", Permit::DoNotCall),
+            Self::Restricted => ("restricted", Permit::Restricted),
+        };
+        refuse(work, claim, Ended::Cancelled, error.to_owned()).await?;
+        Ok(permit)
+    }
 }
 
 /// Subquery for the rules of the account of attempt `a`, if one of them is on.
@@ -140,12 +174,6 @@ async fn checks_of_single_call(work: &mut Work<'_>, claim: Claim) -> StoreResult
     ));
     let row = bind_claim(query, claim).fetch_optional(&mut *work.conn).await;
     row.map_err(unavailable)?.ok_or(StoreError::Fenced)
-}
-
-fn is_restricted(number: &PhoneNumber, prefixes: &[String]) -> bool {
-    prefixes
-        .iter()
-        .any(|prefix| number.as_str().starts_with(prefix.as_str()))
 }
 
 /// Status of an attempt that ends without being dialed.

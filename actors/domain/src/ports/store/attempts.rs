@@ -384,6 +384,18 @@ pub trait AttemptStore: Send + Sync {
     /// not run.
     async fn claim(&self, node: NodeId, campaign: CampaignId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>>;
 
+    /// Ends or puts off those of a running campaign's next `window` attempts that would be refused a permit whenever
+    /// they asked: numbers on the do-not-call list, numbers with a `restricted` prefix, and numbers that a safeguard
+    /// on destinations or calling hours does not allow now. They are claimed and refused in one transaction, as by
+    /// [`permit`](Self::permit). Returns how many there were; nothing is written if there are none.
+    async fn pass_over(
+        &self,
+        node: NodeId,
+        campaign: CampaignId,
+        window: i64,
+        restricted: &[String],
+    ) -> StoreResult<u64>;
+
     /// Gives claims back unsent. A contact's first attempt is deleted. Other attempts are queued again with
     /// epoch + 1 (single calls always), or `cancelled` if the campaign was stopped meanwhile.
     async fn release(&self, claims: &[Claim]) -> StoreResult<()>;
