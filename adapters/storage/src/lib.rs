@@ -85,7 +85,7 @@ use open::{FileSharing, Opened};
 use rows::unavailable;
 use server_history::ServerHistory;
 use transactions::Transactions;
-use write_health::WriteHealth;
+use write_health::{Turn, WriteHealth};
 use writer::Writer;
 
 use crate::dial_journal::DialJournal;
@@ -152,6 +152,20 @@ impl Work<'_> {
             dialect: self.dialect,
             has_events: self.has_events,
         }
+    }
+}
+
+/// Returns the operation that also tells when it has its turn.
+fn in_turn<T, F>(
+    turn: Turn,
+    operation: F,
+) -> impl for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static
+where
+    F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static,
+{
+    move |work| {
+        turn.came();
+        operation(work)
     }
 }
 
@@ -255,7 +269,7 @@ impl SqlStore {
         self.me.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns how long the oldest write has been waiting.
+    /// Returns how long the oldest write has been waiting for its turn.
     pub fn lag(&self) -> Duration {
         self.write_health.lag()
     }
@@ -284,6 +298,7 @@ impl SqlStore {
         F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static,
     {
         let in_flight = self.write_health.begin();
+        let operation = in_turn(in_flight.turn(), operation);
         let result = match &self.writers {
             Writers::One(writer) => writer.run(operation).await,
             Writers::Many(transactions) => transactions.run(operation).await,

@@ -45,6 +45,13 @@ pub(super) async fn before_claim(work: &mut Work<'_>, campaign: CampaignId) -> S
     take(work, SQL, campaign.to_string()).await
 }
 
+/// Locks before contacts are added to a campaign: nobody else adds some. The campaign's row is not locked meanwhile, so
+/// that its calls go on.
+pub(super) async fn before_contacts(work: &mut Work<'_>, campaign: CampaignId) -> StoreResult<()> {
+    const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('contacts:' || $1, 0))";
+    take(work, SQL, campaign.to_string()).await
+}
+
 /// Locks before choosing an instant at which the account created no other campaign.
 pub(super) async fn before_new_campaign(work: &mut Work<'_>, account: &str) -> StoreResult<()> {
     const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('campaigns:' || $1, 0))";

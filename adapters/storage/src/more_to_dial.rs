@@ -1,9 +1,9 @@
 //! Additions to a saved campaign: added contacts, and contacts that are called again.
 //!
-//! The first statement locks the campaign's row. A claim locks the row too, so it sees either all of a change or
-//! nothing.
+//! What is added is copied first and seen by nobody. Then the campaign's row is locked and its count raised. A claim
+//! locks the row too, so it sees either all of a change or nothing.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use domain::{
     id::{AttemptId, CampaignId},
@@ -17,7 +17,7 @@ use super::{
     Work, campaign_edits,
     campaign_rows::{VISIBLE, get},
     contact_states::{self, ContactKey},
-    idempotency,
+    idempotency, locks,
     rows::{Columns, ROWS_PER_INSERT, affected, composed, places, to_json, unavailable},
 };
 
@@ -53,7 +53,7 @@ pub(super) struct Present {
     indexes: Vec<i64>,
 }
 
-/// Reads the whole list, which takes a second for a million contacts, so do not run it in a transaction that
+/// Reads both lists whole, which takes a second for a million contacts, so do not run it in a transaction that
 /// others wait for.
 pub(super) async fn present(mut work: Work<'_>, id: CampaignId, import: CampaignId) -> StoreResult<Present> {
     let lists = sqlx::query(
@@ -67,7 +67,7 @@ pub(super) async fn present(mut work: Work<'_>, id: CampaignId, import: Campaign
         return Ok(Present::default());
     };
     let (list, read) = (lists.int("contact_list")?, lists.int("contact_count")?);
-    let indexes = among(&mut work, lists.int("staged")?, (list, 0)).await?;
+    let indexes = among(&mut work, lists.int("staged")?, Rest { list, from: 0 }).await?;
     Ok(Present { list, read, indexes })
 }
 
@@ -77,24 +77,47 @@ pub(super) async fn add_contacts(
     seen: Arc<Present>,
     ticket: Option<KeyTicket>,
 ) -> StoreResult<ContactsAdded> {
-    let (mut row, list) = lock(&mut work, id).await?;
+    locks::before_contacts(&mut work, id).await?;
+    let (before, list) = (get(&mut work, id).await?, list_of(&mut work, id).await?);
     let taken = sqlx::query(
         "DELETE FROM campaigns WHERE id = $1 AND importing = 1 AND account = $2 RETURNING contact_list, contact_count",
     );
-    let taken = taken.bind(import.to_string()).bind(row.account.to_string());
+    let taken = taken.bind(import.to_string()).bind(before.account.to_string());
     let taken = taken.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
     let taken = taken.ok_or(StoreError::NotFound)?;
     let staged = taken.int("contact_list")?;
-    let present = remove_present(&mut work, staged, list, &seen).await?;
+    let present = remove_present(&mut work, staged, &before, list, &seen).await?;
     let added = taken.int("contact_count")? - present.len() as i64;
-    let count = row.contact_count + added;
+    let count = before.contact_count + added;
     if count > CONTACTS {
         return Err(StoreError::Refused(format!(
             "the campaign would have {count} contacts; at most {CONTACTS} are possible"
         )));
     }
+    copy(
+        &mut work,
+        staged,
+        Rest {
+            list,
+            from: before.contact_count,
+        },
+        added,
+    )
+    .await?;
+    // Nobody sees the copies before the count says that they are there.
+    let (mut row, list_now) = lock(&mut work, id).await?;
+    if (list_now, row.contact_count) != (list, before.contact_count) {
+        return Err(StoreError::Stale);
+    }
     if added > 0 {
-        append(&mut work, (staged, list), row.contact_count, added).await?;
+        move_back(
+            &mut work,
+            Rest {
+                list,
+                from: row.contact_count,
+            },
+        )
+        .await?;
         let update = sqlx::query("UPDATE campaigns SET contact_count = $2 WHERE id = $1");
         affected(update.bind(id.to_string()).bind(count), work.conn).await?;
         row = announce(&mut work, row).await?;
@@ -111,27 +134,79 @@ pub(super) async fn add_contacts(
     Ok(answer)
 }
 
-/// Returns the indexes in a staged list whose numbers are in another list, from an index on. The subqueries are
-/// evaluated once each, so this takes one pass over both lists.
-async fn among(work: &mut Work<'_>, staged: i64, (list, from): (i64, i64)) -> StoreResult<Vec<i64>> {
+/// Returns the list of a campaign.
+async fn list_of(work: &mut Work<'_>, id: CampaignId) -> StoreResult<i64> {
+    let list = sqlx::query("SELECT contact_list FROM campaigns WHERE id = $1").bind(id.to_string());
+    let row = list.fetch_one(&mut *work.conn).await.map_err(unavailable)?;
+    row.int("contact_list")
+}
+
+/// Contacts of a list from an index on.
+#[derive(Debug, Clone, Copy)]
+struct Rest {
+    list: i64,
+    from: i64,
+}
+
+/// Rows that one statement reads or copies, so that none runs into the server's limit.
+const PIECE: i64 = 10_000;
+
+/// Returns the indexes of a staged list whose numbers are in the rest of another list. Both are read in pieces: no plan
+/// for a join of fresh rows, which have no statistics, is good.
+async fn among(work: &mut Work<'_>, staged: i64, rest: Rest) -> StoreResult<Vec<i64>> {
+    let mut numbers: HashMap<u64, Vec<i64>> = HashMap::new();
+    let mut staged = Rest { list: staged, from: 0 };
+    while let Some(piece) = next_piece(work, &mut staged).await? {
+        for (index, number) in piece {
+            numbers.entry(number).or_default().push(index);
+        }
+    }
+    let (mut rest, mut indexes) = (rest, Vec::new());
+    while let Some(piece) = next_piece(work, &mut rest).await? {
+        indexes.extend(piece.iter().filter_map(|(_, number)| numbers.remove(number)).flatten());
+    }
+    indexes.sort_unstable();
+    Ok(indexes)
+}
+
+/// Reads indexes and numbers, and moves on; none at the end. A number's digits behind a 1 are a number of their own.
+async fn next_piece(work: &mut Work<'_>, rest: &mut Rest) -> StoreResult<Option<Vec<(i64, u64)>>> {
     let select = sqlx::query(
-        "SELECT idx FROM campaign_contacts WHERE list = $1 AND phone_number IN \
-         (SELECT o.phone_number FROM campaign_contacts o WHERE o.list = $2 AND o.idx >= $3 AND o.phone_number IN \
-         (SELECT n.phone_number FROM campaign_contacts n WHERE n.list = $1)) ORDER BY idx",
+        "SELECT idx, phone_number FROM campaign_contacts WHERE list = $1 AND idx >= $2 ORDER BY idx LIMIT $3",
     );
-    let rows = select.bind(staged).bind(list).bind(from);
+    let rows = select.bind(rest.list).bind(rest.from).bind(PIECE);
     let rows = rows.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
-    rows.iter().map(|row| row.int("idx")).collect()
+    let mut piece = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let number = row.text("phone_number")?.replacen('+', "1", 1);
+        let number = number
+            .parse()
+            .map_err(|_| StoreError::Damaged("a contact has no number".to_owned()))?;
+        piece.push((row.int("idx")?, number));
+    }
+    if let Some((last, _)) = piece.last() {
+        rest.from = last + 1;
+    }
+    Ok(Some(piece).filter(|piece| !piece.is_empty()))
 }
 
 /// Removes the numbers from a staged list that another list has too: those that were seen there, and those among
 /// the contacts that it has got since. Returns their indexes.
-async fn remove_present(work: &mut Work<'_>, staged: i64, list: i64, seen: &Present) -> StoreResult<Vec<i64>> {
+async fn remove_present(
+    work: &mut Work<'_>,
+    staged: i64,
+    campaign: &CampaignRow,
+    list: i64,
+    seen: &Present,
+) -> StoreResult<Vec<i64>> {
     let (from, known) = match seen.list == list {
         true => (seen.read, seen.indexes.as_slice()),
         false => (0, &[][..]),
     };
-    let mut present = among(work, staged, (list, from)).await?;
+    let mut present = match from < campaign.contact_count {
+        true => among(work, staged, Rest { list, from }).await?,
+        false => Vec::new(),
+    };
     present.extend_from_slice(known);
     present.sort_unstable();
     present.dedup();
@@ -148,24 +223,50 @@ async fn remove_present(work: &mut Work<'_>, staged: i64, list: i64, seen: &Pres
     Ok(present)
 }
 
-/// Copies the contacts of a staged list behind the `count` ones of a list.
-async fn append(work: &mut Work<'_>, (staged, list): (i64, i64), count: i64, added: i64) -> StoreResult<()> {
-    // The last claim may have moved the index past the end. Contacts before the index are never dialed, so it is moved
-    // back. A contact with a state is skipped: a call to it was found in the dial journal.
+/// Moves the index of the next claim back to the end of a list that grows. The last claim may have moved it past the
+/// end, and contacts before it are never dialed. A contact with a state is skipped: a call to it was found in the dial
+/// journal.
+async fn move_back(work: &mut Work<'_>, end: Rest) -> StoreResult<()> {
     let back = sqlx::query(
         "UPDATE contact_lists SET next_index = COALESCE((SELECT MAX(s.idx) + 1 FROM contact_states s \
          WHERE s.list = $1 AND s.idx >= $2), $2) WHERE id = $1 AND next_index > $2",
     );
-    affected(back.bind(list).bind(count), work.conn).await?;
-    let insert = sqlx::query(
-        "INSERT INTO campaign_contacts (list, idx, phone_number, name, email, extra) \
-         SELECT CAST($1 AS BIGINT), $2 + ROW_NUMBER() OVER (ORDER BY idx) - 1, phone_number, name, email, extra \
-         FROM campaign_contacts WHERE list = $3",
-    );
-    match affected(insert.bind(list).bind(count).bind(staged), work.conn).await? {
-        copied if copied == added as u64 => Ok(()),
-        copied => Err(StoreError::Damaged(format!("{copied} of {added} contacts were added"))),
+    affected(back.bind(end.list).bind(end.from), work.conn).await.map(drop)
+}
+
+/// Copies the contacts of a staged list to the end of a list.
+async fn copy(work: &mut Work<'_>, staged: i64, end: Rest, added: i64) -> StoreResult<()> {
+    let mut copied = 0;
+    let mut next = 0;
+    while copied < added {
+        let last = sqlx::query(
+            "SELECT MAX(p.idx) AS last FROM (SELECT idx FROM campaign_contacts WHERE list = $1 AND idx >= $2 \
+             ORDER BY idx LIMIT $3) p",
+        );
+        let last = last
+            .bind(staged)
+            .bind(next)
+            .bind(PIECE)
+            .fetch_one(&mut *work.conn)
+            .await;
+        let Some(last) = last.map_err(unavailable)?.maybe_int("last")? else {
+            return Err(StoreError::Damaged(format!("{copied} of {added} contacts were added")));
+        };
+        let insert = sqlx::query(
+            "INSERT INTO campaign_contacts (list, idx, phone_number, name, email, extra) \
+             SELECT CAST($1 AS BIGINT), $2 + ROW_NUMBER() OVER (ORDER BY idx) - 1, phone_number, name, email, extra \
+             FROM campaign_contacts WHERE list = $3 AND idx >= $4 AND idx <= $5",
+        );
+        let insert = insert
+            .bind(end.list)
+            .bind(end.from + copied)
+            .bind(staged)
+            .bind(next)
+            .bind(last);
+        copied += affected(insert, &mut *work.conn).await? as i64;
+        next = last + 1;
     }
+    Ok(())
 }
 
 pub(super) async fn call_again(

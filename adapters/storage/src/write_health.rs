@@ -1,8 +1,8 @@
-//! Health of writes: how long the oldest has been waiting, and whether the disk was full recently.
+//! Health of writes: how long the oldest has been waiting for its turn, and whether the disk was full recently.
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -11,20 +11,27 @@ use domain::ports::store::StoreResult;
 /// Time that a disk counts as full after the last write that found no space.
 const FULL_FOR: Duration = Duration::from_secs(5);
 
-/// The writes in progress.
-#[derive(Debug, Default)]
-pub(super) struct WriteHealth(Mutex<State>);
+/// The writes that wait for their turn. A write that runs is not counted, however long it takes: on a server the others
+/// run beside it, and where there is one writer they wait for it and are counted themselves.
+#[derive(Debug, Clone, Default)]
+pub(super) struct WriteHealth(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
     next: u64,
-    under_way: BTreeMap<u64, Instant>,
+    waiting: BTreeMap<u64, Instant>,
     full_at: Option<Instant>,
 }
 
-/// A write in progress; it is over when this is dropped.
-pub(super) struct WriteInFlight<'a> {
-    health: &'a WriteHealth,
+/// A write; it no longer waits when this is dropped.
+pub(super) struct WriteInFlight {
+    turn: Turn,
+}
+
+/// Tells that a write has its turn.
+#[derive(Debug, Clone)]
+pub(super) struct Turn {
+    health: WriteHealth,
     number: u64,
 }
 
@@ -33,18 +40,22 @@ impl WriteHealth {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn begin(&self) -> WriteInFlight<'_> {
+    pub(super) fn begin(&self) -> WriteInFlight {
         let mut state = self.state();
         let number = state.next;
         state.next += 1;
-        state.under_way.insert(number, Instant::now());
-        WriteInFlight { health: self, number }
+        state.waiting.insert(number, Instant::now());
+        let turn = Turn {
+            health: self.clone(),
+            number,
+        };
+        WriteInFlight { turn }
     }
 
     /// Returns how long the oldest write has been waiting.
     pub(super) fn lag(&self) -> Duration {
         let state = self.state();
-        let oldest = state.under_way.first_key_value();
+        let oldest = state.waiting.first_key_value();
         oldest.map_or(Duration::ZERO, |(_, since)| since.elapsed())
     }
 
@@ -53,18 +64,29 @@ impl WriteHealth {
     }
 }
 
-impl WriteInFlight<'_> {
+impl Turn {
+    pub(super) fn came(&self) {
+        self.health.state().waiting.remove(&self.number);
+    }
+}
+
+impl WriteInFlight {
+    /// Returns what tells that the write has its turn.
+    pub(super) fn turn(&self) -> Turn {
+        self.turn.clone()
+    }
+
     /// Ends the write with its result.
     pub(super) fn ended<T>(self, result: &StoreResult<T>) {
         if matches!(result, Err(error) if error.is_disk_full()) {
-            self.health.state().full_at = Some(Instant::now());
+            self.turn.health.state().full_at = Some(Instant::now());
         }
     }
 }
 
-impl Drop for WriteInFlight<'_> {
+impl Drop for WriteInFlight {
     fn drop(&mut self) {
-        self.health.state().under_way.remove(&self.number);
+        self.turn.came();
     }
 }
 
@@ -75,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_write_counts_and_a_full_disk_is_remembered() {
+    fn the_oldest_waiting_write_counts_and_a_full_disk_is_remembered() {
         let health = WriteHealth::default();
         assert_eq!(health.lag(), Duration::ZERO);
         let first = health.begin();
@@ -85,6 +107,8 @@ mod tests {
         assert!(lag >= Duration::from_millis(2));
         second.ended(&Ok(()));
         assert!(health.lag() >= lag && !health.is_full());
+        first.turn().came();
+        assert_eq!(health.lag(), Duration::ZERO);
         first.ended::<()>(&Err(StoreError::disk_full("13")));
         assert_eq!(health.lag(), Duration::ZERO);
         assert!(health.is_full());

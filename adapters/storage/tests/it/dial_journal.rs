@@ -134,7 +134,8 @@ async fn contacts_that_a_backup_forgot_are_written_again_with_their_dials() {
     let store = open(folder.path(), &clock).await;
     assert_eq!(store.reconcile_dials().await, Ok(2));
     let row = store.campaign(before.account, campaign).await.unwrap();
-    assert_eq!((row.contact_count, row.start_index), (5, 5));
+    // The first two were claimed before the backup and are not dialed yet.
+    assert_eq!((row.contact_count, row.start_index), (5, 0));
     let contacts = store.campaign_contacts(campaign, 2, 9).await.unwrap();
     let numbers: Vec<_> = contacts.iter().map(|contact| &contact.phone_number).collect();
     assert_eq!(numbers, [&PhoneNumber::erased(), &number(11), &number(12)]);

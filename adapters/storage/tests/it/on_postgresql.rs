@@ -9,7 +9,8 @@ use domain::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            ConversationStatus, NewContact, NodeStore, Outcome, Patience, StoreError, TypePattern, WebhookEndpoint,
+            ConversationStatus, NewContact, NodeStore, Outcome, Patience, Store, StoreError, TypePattern,
+            WebhookEndpoint,
         },
     },
     time::{Clock, SystemClock},
@@ -17,7 +18,7 @@ use domain::{
 use futures_util::future::join_all;
 use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor, Row};
 use storage::{OpenError, PageLimits, SqlStore};
-use testkit::store_conformance::{Fixture, ManualClock, number, outcome};
+use testkit::store_conformance::{Fixture, ManualClock, contact, number, outcome};
 
 use crate::postgres::{Database, database, execute};
 use crate::{counting, model};
@@ -72,6 +73,63 @@ async fn postgresql_publishes_events_beside_erasures_and_other_nodes() {
     an_event_erased_while_it_is_published_gives_no_place_twice().await;
     an_erased_event_leaves_no_delivery_behind().await;
     a_publisher_waits_for_no_other_and_leaves_unknown_events().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_postgresql_the_work_of_one_account_refuses_no_other_one() {
+    if database().await.is_none() {
+        return;
+    }
+    a_write_that_runs_for_long_is_no_overload().await;
+    as_many_contacts_as_a_request_may_have_are_added().await;
+}
+
+async fn a_write_that_runs_for_long_is_no_overload() {
+    let database = database().await.unwrap();
+    let clock = Arc::new(ManualClock::new());
+    let store = Arc::new(SqlStore::open(&database.url, clock.clone()).await.unwrap());
+    let seen: Arc<dyn Store> = store.clone();
+    let scene = Fixture { store: seen, clock }.scene().await;
+    let lock = format!(
+        "SELECT pg_advisory_xact_lock(hashtextextended('do-not-call:{}', 0))",
+        scene.account
+    );
+    let held = holding(&database, &lock).await;
+    let listed = number(1);
+    let adding = scene.store.add_do_not_call(scene.account, &listed);
+    let looking = async {
+        let mut conn = AnyConnection::connect(&database.url).await.unwrap();
+        loop {
+            let waiting = conn.fetch_one("SELECT COUNT(*) FROM pg_locks WHERE NOT granted").await;
+            if waiting.unwrap().get::<i64, _>(0) > 0 {
+                break;
+            }
+        }
+        assert_eq!(store.lag(), Duration::ZERO);
+        commit_when_awaited(held).await;
+    };
+    let (added, ()) = tokio::join!(adding, looking);
+    added.unwrap();
+}
+
+/// A campaign and a file of 100,000 rows each, with a number in common, as rows without statistics.
+async fn as_many_contacts_as_a_request_may_have_are_added() {
+    const ROWS: usize = 100_000;
+    let (fixture, _database) = on_postgres().await;
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..ROWS).await;
+    let staged: Vec<usize> = (ROWS - 1..2 * ROWS - 1).collect();
+    let import = scene.staged(&staged).await;
+    let added = scene.store.add_contacts(campaign, import, None).await.unwrap();
+    assert_eq!((added.added, added.already_present), (ROWS as i64 - 1, 1));
+    assert_eq!(added.already_present_rows, [1]);
+    assert_eq!(added.contact_count, 2 * ROWS as i64 - 1);
+    let last = scene
+        .store
+        .campaign_contacts(campaign, added.contact_count - 1, 9)
+        .await
+        .unwrap();
+    assert_eq!(last, [contact(2 * ROWS - 2)]);
 }
 
 /// Returns a connection in a transaction that has run a statement.
