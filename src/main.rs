@@ -164,6 +164,7 @@ async fn phones(args: PhonesArgs) -> Result<ExitCode, AnyError> {
 async fn stub_providers(args: ProvidersStubArgs) -> Result<ExitCode, AnyError> {
     let mut stop = StopSignals::catch()?;
     let stubs = stub_providers::start(StubSettings {
+        models_of: None,
         listen: args.listen,
         times: args.times.times(),
         seed: args.seed,

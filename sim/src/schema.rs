@@ -28,6 +28,8 @@ const DERIVED: [(&str, &str); 8] = [
     ("twilio", include_str!("../schemas/twilio.json")),
     ("vonage", include_str!("../schemas/vonage.json")),
 ];
+/// Models that the packages know, by provider and kind (`llm`, `stt`, `tts`, `voice`), with the day on which one ends.
+const MODELS: &str = include_str!("../schemas/models.json");
 const WRITTEN: &str = include_str!("../schemas/written.json");
 
 static SERVICES: LazyLock<BTreeMap<String, Service>> = LazyLock::new(|| read().unwrap_or_default());
@@ -117,6 +119,15 @@ impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.field, self.why)
     }
+}
+
+/// Models of one kind, with the day on which one ends.
+type Models = BTreeMap<String, Option<String>>;
+
+/// Returns whether a provider's package knows a model, and the day on which it ends if the package tells.
+pub fn known_model(provider: &str, kind: &str, model: &str) -> Option<Option<String>> {
+    let known: BTreeMap<String, BTreeMap<String, Models>> = serde_json::from_str(MODELS).unwrap_or_default();
+    known.get(provider)?.get(kind)?.get(model).cloned()
 }
 
 /// Returns the kinds of requests and messages that were checked in this process.

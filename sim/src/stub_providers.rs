@@ -69,6 +69,8 @@ pub struct StubSettings {
     pub seed: u64,
     /// The only key that is accepted; `None` accepts any.
     pub key: Option<String>,
+    /// The provider whose models are accepted, as its package lists them; `None` accepts any model.
+    pub models_of: Option<&'static str>,
     /// Keeps a log of received messages, for [`StubHandle::received`]. Dropping the handle then panics if a request or
     /// a message had a field that its service does not take.
     pub keep_log: bool,
@@ -82,6 +84,7 @@ impl StubSettings {
             times: StubTimes::AT_ONCE,
             seed: 0,
             key: None,
+            models_of: None,
             keep_log: true,
         }
     }
@@ -156,6 +159,17 @@ impl Stub {
     fn complain(&self, misfit: &Misfit) {
         let mut misfits = self.misfits.lock().unwrap_or_else(PoisonError::into_inner);
         misfits.push(misfit.to_string());
+    }
+
+    /// Returns an error if the provider's package does not know a model.
+    pub(crate) fn takes_model(&self, kind: &str, model: &str) -> Result<(), String> {
+        let is_known = |provider| schema::known_model(provider, kind, model).is_some();
+        match self.settings.models_of.is_none_or(is_known) {
+            true => Ok(()),
+            false => Err(format!(
+                "The model `{model}` does not exist or you do not have access to it."
+            )),
+        }
     }
 
     /// Returns whether a key is accepted.

@@ -379,7 +379,55 @@ def anthropic():
     return schemas
 
 
+def models():
+    """The models of hosted providers that their packages know, with the day on which one ends if the package tells."""
+    hint = lambda name, field: typing_extensions.get_type_hints(load(name))[field]
+    known = {
+        "openai": {
+            "llm": dated("openai.types.shared.chat_model", "ChatModel"),
+            "stt": dated("openai.types.audio_model", "AudioModel"),
+            "tts": dated("openai.types.audio.speech_model", "SpeechModel"),
+        },
+        "groq": {
+            "llm": names(hint("groq.types.chat.completion_create_params.CompletionCreateParams", "model")),
+            "stt": names(hint("groq.types.audio.transcription_create_params.TranscriptionCreateParams", "model")),
+        },
+        "anthropic": {
+            "llm": names(load("anthropic.types.model_param.ModelParam")) | load("anthropic._data.DEPRECATED_MODELS")
+        },
+        "gemini": {"llm": names(load("google.genai._gaos.types.interactions.model.Model"))},
+        "deepgram": {
+            "stt": names(load("deepgram.types.listen_v1model.ListenV1Model")),
+            "voice": names(load("deepgram.types.speak_v1model.SpeakV1Model")),
+        },
+        "elevenlabs": {
+            "stt": names(load("elevenlabs.v_1_speech_to_text_realtime.types.text_to_dialogue_model_id.TextToDialogueModelId")),
+            "tts": names(load("elevenlabs.types.tts_conversational_model.TtsConversationalModel")),
+        },
+        "cartesia": {"tts": names(load("cartesia.types.tts_model.TTSModel"))},
+    }
+    rows = [f"{json.dumps(provider)}: {json.dumps(kinds, indent=1)}" for provider, kinds in known.items()]
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+def names(hint):
+    """The literals within a type."""
+    if typing.get_origin(hint) in (typing.Literal, typing_extensions.Literal):
+        return dict.fromkeys(typing.get_args(hint))
+    return {name: None for inner in typing.get_args(hint) for name in names(inner)}
+
+
+def dated(module, name):
+    """The models of one of openai's types, with the days that the text below it names."""
+    text = " ".join(inspect.getsource(importlib.import_module(module)).split())
+    known = names(getattr(importlib.import_module(module), name))
+    for listed, day in re.findall(r'- ((?:"[^"]+",? ?)+): Announced shutdown date: ([\d-]+)', text):
+        known |= dict.fromkeys(re.findall(r'"([^"]+)"', listed), day)
+    return known
+
+
 def main(folder):
+    pathlib.Path(folder, "models.json").write_text(models())
     for derive in (anthropic, cartesia, deepgram, eleven, openai, telnyx, twilio, vonage):
         name = {"eleven": "elevenlabs"}.get(derive.__name__, derive.__name__)
         written = settled(derive().written())

@@ -4,6 +4,7 @@ use clap::{ArgAction, Args};
 use net::setting::TrueOrFalse;
 
 use crate::{
+    llm::format::Format,
     name::ProviderName,
     settings::{InvalidAddress, ProviderSettings},
 };
@@ -22,6 +23,10 @@ pub struct ProviderConfig {
     /// Language model, as provider/model; separate fallbacks with commas
     #[arg(long, env = "RINGBACK_LLM", default_value = "interviewer", value_delimiter = ',')]
     pub llm: Vec<ProviderName>,
+
+    /// Format of the text of language models on your own servers, if their names do not tell
+    #[arg(long, env = "RINGBACK_LLM_FORMAT", value_enum, default_value_t = Format::Auto)]
+    pub llm_format: Format,
 
     /// Embeddings model, as provider/model; finds passages of documents by meaning even if the caller uses
     /// other words [default: none, passages are found by their words]
@@ -50,6 +55,7 @@ impl Default for ProviderConfig {
             stt: vec![ProviderName::of("babble")],
             tts: vec![ProviderName::of("babble")],
             llm: vec![ProviderName::of("interviewer")],
+            llm_format: Format::Auto,
             embeddings: None,
             deepgram_mip_opt_out: false,
             elevenlabs_logging: true,
@@ -67,6 +73,7 @@ impl ProviderConfig {
     pub fn settings(&self) -> Result<ProviderSettings, InvalidAddress> {
         let settings = self.settings.clone();
         let mut settings = settings.map_or_else(ProviderSettings::from_environment, Ok)?;
+        settings.format = self.llm_format;
         if self.deepgram_mip_opt_out {
             settings.ask_for_privacy("deepgram", ("mip_opt_out", "true"));
         }

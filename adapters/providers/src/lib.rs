@@ -6,6 +6,7 @@ pub mod catalog;
 pub mod check;
 pub mod config;
 pub mod configured;
+pub mod defaults;
 mod failure;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzed;

@@ -4,17 +4,20 @@ mod accepted_fields;
 mod analyst;
 mod chat;
 mod client;
+pub mod format;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzed;
+mod halves;
 mod messages;
 mod models;
 mod probe;
 mod race;
-mod reasoning;
 mod refusal;
 mod reply_check;
 mod reply_stream;
 pub mod sse;
+mod written;
+mod written_call;
 
 use std::sync::Arc;
 

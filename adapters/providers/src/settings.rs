@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::{ports::NotReady, suggestion::suggestion};
 
-use super::name::ProviderName;
+use super::{llm::format::Format, name::ProviderName};
 use net::{http_client, key::Key};
 
 /// Address and key of a provider.
@@ -190,6 +190,8 @@ impl From<NotConfigured> for NotReady {
 #[derive(Debug, Clone, Default)]
 pub struct ProviderSettings {
     endpoints: BTreeMap<&'static str, Endpoint>,
+    /// Format of the text of models at addresses of the operator's own.
+    pub format: Format,
 }
 
 impl ProviderSettings {
@@ -221,7 +223,8 @@ impl ProviderSettings {
                 endpoints.insert(known.provider, endpoint);
             }
         }
-        Ok(Self { endpoints })
+        let format = Format::default();
+        Ok(Self { endpoints, format })
     }
 
     /// Reads the settings from the environment of this process.
@@ -231,6 +234,15 @@ impl ProviderSettings {
     /// Returns the same errors as [`ProviderSettings::read`].
     pub fn from_environment() -> Result<Self, InvalidAddress> {
         Self::read(|name| std::env::var(name).ok())
+    }
+
+    /// Returns the format of a server's models, as far as the settings know it: not for a provider's own address.
+    pub(crate) fn format(&self, endpoint: &Endpoint) -> Format {
+        let is_own = |known: &Known| known.local || known.default_base.is_some_and(|base| base != endpoint.base_url);
+        match known(endpoint.provider).is_some_and(is_own) {
+            true => self.format,
+            false => Format::Auto,
+        }
     }
 
     /// Asks a provider with a query parameter not to store speech.

@@ -4,22 +4,28 @@ use super::{
     name::ProviderName,
     settings::{Known, ProviderSettings, known},
 };
-use crate::config::ProviderConfig;
+use crate::{
+    config::ProviderConfig,
+    defaults::{self, Defaults},
+};
 
 /// Providers inside this process or on this machine, which have no address.
 const WITHIN: [&str; 3] = ["interviewer", "babble", "espeak"];
 
+/// Choice of a provider's default for one kind.
+type Usual = fn(Defaults) -> &'static str;
+
 /// Returns one line per kind with the providers in order, addresses that differ from the provider's own, and
 /// missing keys. If some providers are outside this process, one more line says how to check them.
 pub fn lines(config: &ProviderConfig, settings: &ProviderSettings) -> Vec<String> {
-    let kinds = [
-        ("Language models", &config.llm),
-        ("Speech to text", &config.stt),
-        ("Text to speech", &config.tts),
+    let kinds: [(&str, &Vec<ProviderName>, Usual); 3] = [
+        ("Language models", &config.llm, |row| row.llm),
+        ("Speech to text", &config.stt, |row| row.stt),
+        ("Text to speech", &config.tts, |row| row.tts),
     ];
     let mut lines: Vec<String> = kinds
         .iter()
-        .map(|(kind, names)| {
+        .map(|(kind, names, _)| {
             let shown: Vec<String> = names.iter().map(|name| shown(name, settings)).collect();
             format!("{kind}: {}", shown.join(", then "))
         })
@@ -28,11 +34,24 @@ pub fn lines(config: &ProviderConfig, settings: &ProviderSettings) -> Vec<String
         lines.push(format!("Embeddings: {}", shown(name, settings)));
     }
     let outside = |names: &&Vec<ProviderName>| names.iter().any(|name| !WITHIN.contains(&name.provider.as_str()));
-    if kinds.iter().any(|(_, names)| outside(names)) {
+    if kinds.iter().any(|(_, names, _)| outside(names)) {
+        for (_, names, usual) in kinds {
+            let models = names.iter().map(|name| (name, usual(defaults::of(&name.provider))));
+            lines.extend(models.filter_map(|(name, usual)| ending(name, usual, settings)));
+        }
         let how = "Run `ringback providers check` to see whether they answer and have these models and voices";
         lines.push(how.to_owned());
     }
     lines
+}
+
+/// Returns a line about a model of a hosted provider that ends.
+fn ending(name: &ProviderName, usual: &str, settings: &ProviderSettings) -> Option<String> {
+    let provider = name.provider.as_str();
+    let model = name.model.as_deref().unwrap_or(usual);
+    let day = defaults::end_of(provider, model)?;
+    let is_hosted = known(provider)?.default_base == Some(settings.endpoint(provider).ok()?.base_url.as_str());
+    is_hosted.then(|| format!("{provider} ends {model} on {day}: choose another model in time"))
 }
 
 fn shown(name: &ProviderName, settings: &ProviderSettings) -> String {

@@ -51,6 +51,7 @@ use self::{
 use crate::babble::BabbleSynthesizer;
 pub use crate::tts::espeak::names::NoVoice;
 use crate::{
+    defaults,
     name::{ProviderName, is_segment, is_sound},
     probe::ProbeError,
     settings::{NotConfigured, ProviderSettings},
@@ -217,9 +218,9 @@ impl TextToSpeech {
         if let Some(odd) = odd_model.or(odd_voice) {
             return Err(NotConfigured::Odd(odd.to_owned()));
         }
-        let (source, usual): (Arc<dyn Source>, &str) = match name.provider.as_str() {
-            "babble" => (Arc::new(InProcess(BabbleSynthesizer)), ""),
-            "espeak" => (self.espeak.clone(), ""),
+        let source: Arc<dyn Source> = match name.provider.as_str() {
+            "babble" => Arc::new(InProcess(BabbleSynthesizer)),
+            "espeak" => self.espeak.clone(),
             hosted => {
                 if !PROVIDERS.contains(&hosted) {
                     return Err(unknown(hosted));
@@ -227,15 +228,11 @@ impl TextToSpeech {
                 let endpoint = self.settings.endpoint(hosted)?.clone();
                 let model = name.model.clone();
                 match hosted {
-                    "elevenlabs" => (
-                        Arc::new(ElevenLabs::new(endpoint, model, self.client.clone())),
-                        elevenlabs::DEFAULT_VOICE,
-                    ),
-                    "cartesia" => (Arc::new(Cartesia::new(endpoint, model)), cartesia::DEFAULT_VOICE),
-                    "deepgram" => (Arc::new(Aura::new(endpoint, self.client.clone())), aura::DEFAULT_VOICE),
+                    "elevenlabs" => Arc::new(ElevenLabs::new(endpoint, model, self.client.clone())),
+                    "cartesia" => Arc::new(Cartesia::new(endpoint, model)),
+                    "deepgram" => Arc::new(Aura::new(endpoint, self.client.clone())),
                     "openai" | "kokoro" | "speaches" => {
-                        let source = OpenAiSpeech::new(endpoint, model, self.client.clone());
-                        (Arc::new(source), OpenAiSpeech::default_voice(hosted))
+                        Arc::new(OpenAiSpeech::new(endpoint, model, self.client.clone()))
                     }
                     other => return Err(unknown(other)),
                 }
@@ -247,7 +244,7 @@ impl TextToSpeech {
             .as_deref()
             .or(name.model.as_deref().filter(|_| name.provider == "deepgram"));
         let agents = voice;
-        let voice = [voice, named.unwrap_or_default(), usual];
+        let voice = [voice, named.unwrap_or_default(), defaults::of(&name.provider).voice];
         // A voice or a model that only an agent names has its own guard.
         let listed = self.choices.iter().any(|choice| choice == name) || self.choices.is_empty();
         let own = match name.model.as_deref().filter(|_| !listed) {

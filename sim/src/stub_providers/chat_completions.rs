@@ -66,21 +66,22 @@ async fn complete_azure(
 const CREATED: u64 = 1_700_000_000;
 
 async fn answer(stub: Arc<Stub>, is_taken: bool, deployment: Option<&str>, body: &Bytes) -> Response {
-    let read = || match read(deployment, body) {
+    let read = || match read(&stub, deployment, body) {
         Ok(completion) if completion.streamed => Answer::Streamed(completion.script()),
         Ok(completion) => Answer::Whole(Json(completion.whole()).into_response()),
         Err((why, field)) => Answer::Whole(refused_by_openai(400, "invalid_request_error", &why, None, field)),
     };
-    event_stream::answer((stub, Service::ChatCompletions), body, is_taken, refusal, read).await
+    event_stream::answer((stub.clone(), Service::ChatCompletions), body, is_taken, refusal, read).await
 }
 
 /// Reason of a refusal, and the request field that it names.
 type Refusal = (String, Option<&'static str>);
 
-fn read(deployment: Option<&str>, body: &[u8]) -> Result<Completion, Refusal> {
+fn read(stub: &Stub, deployment: Option<&str>, body: &[u8]) -> Result<Completion, Refusal> {
     let request: Value = serde_json::from_slice(body).map_err(|error| (error.to_string(), None))?;
     let model = deployment.or(request["model"].as_str());
     let model = model.ok_or_else(|| ("you must provide a model parameter".to_owned(), Some("model")))?;
+    stub.takes_model("llm", model).map_err(|why| (why, Some("model")))?;
     let quirk = if deployment.is_some() {
         Quirk::Azure
     } else {

@@ -33,20 +33,21 @@ pub(super) fn routes() -> Router<Arc<Stub>> {
 async fn answer(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) -> Response {
     // Newer clients send the key as a bearer token.
     let is_taken = stub.takes(given(&headers, "x-api-key").or(bearer(&headers)));
-    let read = || match read(given(&headers, "anthropic-version"), &body) {
+    let read = || match read(&stub, given(&headers, "anthropic-version"), &body) {
         Ok(message) if message.streamed => Answer::Streamed(message.script()),
         Ok(message) => Answer::Whole(Json(message.whole()).into_response()),
         Err(why) => Answer::Whole(refused_with(400, "invalid_request_error", &why)),
     };
-    event_stream::answer((stub, Service::Messages), &body, is_taken, refusal, read).await
+    event_stream::answer((stub.clone(), Service::Messages), &body, is_taken, refusal, read).await
 }
 
-fn read(version: Option<&str>, body: &[u8]) -> Result<Message, String> {
+fn read(stub: &Stub, version: Option<&str>, body: &[u8]) -> Result<Message, String> {
     let dated = |version: &str| version.len() == 10 && version.starts_with("20");
     if !version.is_some_and(dated) {
         return Err("anthropic-version: header is required".into());
     }
     let request: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    stub.takes_model("llm", request["model"].as_str().unwrap_or_default())?;
     let asked = reading::read(&request)?;
     Ok(Message {
         model: request["model"].as_str().unwrap_or_default().to_owned(),

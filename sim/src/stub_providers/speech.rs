@@ -91,6 +91,9 @@ async fn speech(
         Ok(asked) => asked,
         Err(error) => return refusal(400, &error.to_string()),
     };
+    if let Err(why) = stub.takes_model("tts", &asked.model) {
+        return refusal(404, &why);
+    }
     let format = match asked.format() {
         Ok(format) => format,
         Err(why) => return refusal(400, why),

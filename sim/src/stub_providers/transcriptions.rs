@@ -116,6 +116,9 @@ async fn transcribe(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Byt
     let Some(form) = form.filter(|form| form.model.is_some()) else {
         return refusal(400, "you must provide a model parameter", None);
     };
+    if let Err(why) = stub.takes_model("stt", form.model.as_deref().unwrap_or_default()) {
+        return refusal(404, &why, Some("model_not_found"));
+    }
     let Some((span, length)) = understand(&form.file) else {
         let words = "Audio file might be corrupted or unsupported";
         return refusal(400, words, Some("invalid_value"));

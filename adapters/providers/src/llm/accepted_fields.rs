@@ -16,8 +16,10 @@ pub(super) const EFFORT: &str = "reasoning_effort";
 const EFFORTS: [&str; 3] = ["none", "minimal", "low"];
 
 /// Fields that a request can do without. Models differ in which of them they accept.
-const OPTIONAL: [&str; 5] = [
+static OPTIONAL: [&str; 7] = [
     "temperature",
+    "thinking",
+    "output_config",
     EFFORT,
     "stream_options",
     "max_completion_tokens",
@@ -110,10 +112,10 @@ fn words(field: &'static str) -> &'static [&'static str] {
             "Thinking level",
             "Thinking budget",
         ],
-        "temperature" => &["temperature"],
-        "stream_options" => &["stream_options"],
-        "max_completion_tokens" => &["max_completion_tokens"],
-        _ => &["response_format"],
+        _ => {
+            let at = OPTIONAL.iter().position(|optional| *optional == field);
+            at.map_or(&[], |at| &OPTIONAL[at..=at])
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::llm::{
     accepted_fields::{AcceptedFields, Correction, EFFORT, MOST_CORRECTIONS},
     chat::{self, ChatStream},
+    format::Format,
     messages::{self, MessageStream},
     refusal::Told,
     reply_stream::{Deltas, Tally, read, root_cause},
@@ -46,14 +47,17 @@ pub(super) struct Request {
 pub(super) struct Client {
     http: reqwest::Client,
     endpoint: Endpoint,
+    /// Format of the models' text, if it is not that of their names.
+    format: Format,
     accepted: AcceptedFields,
 }
 
 impl Client {
-    pub(super) fn new(http: reqwest::Client, endpoint: Endpoint) -> Self {
+    pub(super) fn new(http: reqwest::Client, endpoint: Endpoint, format: Format) -> Self {
         Self {
             http,
             endpoint,
+            format,
             accepted: AcceptedFields::default(),
         }
     }
@@ -73,11 +77,16 @@ impl Client {
                 true => messages::request(&self.endpoint, &model, &prompt, schema.as_ref()),
                 false => chat::request(&self.endpoint, &model, &prompt, schema.as_ref()),
             };
+            let format = match self.format.of(&model) {
+                // A model that was asked not to think needs no waiting for its thoughts.
+                Format::Thinking if request.body.get(EFFORT).is_some_and(|effort| effort == "none") => Format::Marked,
+                format => format,
+            };
             let response = self.post(request, &model).await?;
             let tally = Tally::new(provider, model, meter, &prompt);
             Ok::<_, Failure>(match is_anthropic {
                 true => read(response, MessageStream::default(), tally),
-                false => read(response, ChatStream::new(provider), tally),
+                false => read(response, ChatStream::new(provider, format, &prompt.tools), tally),
             })
         };
         stream::once(asked).try_flatten().boxed()

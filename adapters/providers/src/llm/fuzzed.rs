@@ -1,6 +1,9 @@
 //! Fuzzing entry points for the parsers of models' streams.
 
-use crate::llm::{chat::ChatStream, messages::MessageStream, reply_stream::Protocol, sse};
+use domain::prompt::Tool;
+use serde_json::json;
+
+use crate::llm::{chat::ChatStream, format::Format, messages::MessageStream, reply_stream::Protocol, sse};
 
 /// Parses an event stream in pieces of the size given by the first byte. Checks that the piece size does not
 /// change the result.
@@ -31,10 +34,15 @@ fn taken(mut protocol: impl Protocol, data: &[u8]) {
     let _ = protocol.closed(&mut deltas);
 }
 
-/// Fuzzes streams of chat completions.
+/// Fuzzes streams of chat completions, in every format.
 pub fn chat_stream(data: &[u8]) {
-    for provider in ["openai", "gemini", "mistral"] {
-        taken(ChatStream::new(provider), data);
+    let tools = [Tool {
+        name: "collect".into(),
+        description: String::new(),
+        parameters: json!({}),
+    }];
+    for format in [Format::Plain, Format::Marked, Format::Thinking, Format::Harmony] {
+        taken(ChatStream::new("openai", format, &tools), data);
     }
 }
 

@@ -21,6 +21,7 @@ use crate::llm::{
     reply_stream::{Delta, Deltas},
 };
 use crate::{
+    defaults,
     name::{ProviderName, is_segment, is_sound},
     settings::{NotConfigured, ProviderSettings},
 };
@@ -32,22 +33,21 @@ pub(crate) const INTERVIEWER: &str = "interviewer";
 /// Provider of a model that is named without one.
 const BARE: &str = "openai";
 
-/// Providers of language models with their default model, a fast one that suits calls. Self-hosted servers
-/// have no common default; llama.cpp serves only one model, whatever its name.
-const PROVIDERS: [(&str, Option<&str>); 8] = [
-    ("openai", Some("gpt-4.1-mini")),
-    ("anthropic", Some("claude-haiku-4-5")),
-    ("groq", Some("llama-3.3-70b-versatile")),
-    ("gemini", Some("gemini-2.5-flash")),
-    ("azure", None),
-    ("ollama", None),
-    ("vllm", None),
-    ("llamacpp", Some("default")),
+/// Providers of language models.
+const PROVIDERS: [&str; 8] = [
+    "openai",
+    "anthropic",
+    "groq",
+    "gemini",
+    "azure",
+    "ollama",
+    "vllm",
+    "llamacpp",
 ];
 
 /// Returns the names of all providers.
 pub(crate) fn providers() -> impl Iterator<Item = &'static str> {
-    std::iter::once(INTERVIEWER).chain(PROVIDERS.map(|(provider, _)| provider))
+    std::iter::once(INTERVIEWER).chain(PROVIDERS)
 }
 
 /// Model that can be used.
@@ -117,9 +117,10 @@ impl Models {
         guards: &Guards,
     ) -> Result<Self, NotConfigured> {
         let http = client::http().map_err(|error| NotConfigured::Broken(error.to_string()))?;
-        let configured = PROVIDERS.iter().filter_map(|(provider, _)| {
+        let configured = PROVIDERS.into_iter().filter_map(|provider| {
             let endpoint = settings.endpoint(provider).ok()?.clone();
-            Some((*provider, Arc::new(Client::new(http.clone(), endpoint))))
+            let format = settings.format(&endpoint);
+            Some((provider, Arc::new(Client::new(http.clone(), endpoint, format))))
         });
         let mut models = Self {
             choices: Vec::new(),
@@ -140,19 +141,20 @@ impl Models {
         if provider == INTERVIEWER {
             return Ok(Model::interviewer());
         }
-        let known = PROVIDERS.iter().find(|(known, _)| *known == provider);
-        let Some((_, default)) = known else {
+        if !PROVIDERS.contains(&provider) {
             // The provider may offer speech only.
             let known = providers().collect();
             return Err(NotConfigured::not_among(known, provider, "language models"));
-        };
+        }
         self.settings.endpoint(provider)?;
         let client = self.clients.get(provider).cloned();
         let chosen = || {
             let mut of_provider = self.choices.iter().filter(|(choice, _)| choice.provider == provider);
             of_provider.next()?.0.model.clone()
         };
-        let model = name.model.clone().or_else(chosen).or(default.map(str::to_owned));
+        let model = name.model.clone().or_else(chosen);
+        let default = Some(defaults::of(provider).llm).filter(|model| !model.is_empty());
+        let model = model.or(default.map(str::to_owned));
         let model = model.ok_or_else(|| NotConfigured::NoModel(provider.to_owned()))?;
         // The model name is a part of Azure's URL.
         let sound = if provider == "azure" { is_segment } else { is_sound };
@@ -203,10 +205,7 @@ impl Models {
 /// Parses an agent's `llm`. A name without a provider is a model of the default provider.
 fn named(llm: &str) -> Result<ProviderName, NotReady> {
     let llm = llm.trim();
-    let is_provider = llm == INTERVIEWER
-        || PROVIDERS
-            .iter()
-            .any(|(provider, _)| *provider == llm.to_ascii_lowercase());
+    let is_provider = llm == INTERVIEWER || PROVIDERS.contains(&llm.to_ascii_lowercase().as_str());
     if !is_provider && !llm.contains('/') && !llm.contains(char::is_whitespace) {
         return Ok(ProviderName {
             model: Some(llm.to_owned()),

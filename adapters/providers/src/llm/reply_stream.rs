@@ -21,7 +21,7 @@ use crate::failure::Failure;
 const BODY_BYTES: usize = 8 * 1024 * 1024;
 
 /// Maximum bytes of one reply's words: twice what a call speaks.
-const MOST_TEXT: usize = 16_000;
+pub(super) const MOST_TEXT: usize = 16_000;
 
 /// Maximum number of tool calls in one reply.
 pub(super) const MOST_CALLS: usize = 32;
@@ -86,7 +86,10 @@ pub(super) trait Protocol: Send + 'static {
     fn closed(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure> {
         match self.is_finished() {
             true => self.end(out),
-            false => Err(Failure::unavailable("the stream ended before the reply did")),
+            false => {
+                self.progress().check(true)?;
+                Err(Failure::unavailable("the stream ended before the reply did"))
+            }
         }
     }
 
@@ -112,9 +115,27 @@ pub(super) struct Progress {
     pub over: bool,
     /// Usage that the provider has reported so far.
     pub usage: Option<Usage>,
+    /// First half of a surrogate pair that the words so far end with.
+    pub half: Option<u32>,
+    /// Error of the first event that could not be read.
+    unreadable: Option<String>,
 }
 
 impl Progress {
+    /// Skips an event that cannot be read. The others make the reply.
+    pub(super) fn skip(&mut self, error: &serde_json::Error) -> Result<(), Failure> {
+        tracing::warn!(%error, "event of the reply's stream is not JSON, skipped");
+        self.unreadable
+            .get_or_insert_with(|| format!("an event is not JSON: {error}"));
+        Ok(())
+    }
+
+    /// Returns a failure if an event could not be read and the reply is empty.
+    pub(super) fn check(&self, is_empty: bool) -> Result<(), Failure> {
+        let unreadable = self.unreadable.clone().filter(|_| is_empty);
+        unreadable.map_or(Ok(()), |why| Err(Failure::protocol(why)))
+    }
+
     /// Gives out words, if there are any.
     pub(super) fn say(&mut self, words: String, out: &mut Vec<Delta>) -> Result<(), Failure> {
         if words.is_empty() {

@@ -8,13 +8,12 @@ use media::format::{Encoding, LineFormat};
 use serde::Deserialize;
 use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 
+use crate::defaults;
 use crate::failure::Failure;
 use crate::json;
 use crate::settings::Endpoint;
 use crate::stt::protocol::{Idle, RecogniserEvent, RecogniserProtocol, Request, expired, keywords, promised};
 use net::redact;
-
-const DEFAULT_MODEL: &str = "nova-3";
 
 /// Interval of keep-alive messages. Deepgram wants one every 3 to 5 s and closes a connection after 10 s without audio.
 const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(4);
@@ -32,7 +31,7 @@ pub(crate) struct Listen(Request);
 impl Listen {
     pub(crate) fn new(endpoint: &Endpoint, model: Option<&str>, config: &TranscriberConfig) -> Self {
         let format = config.format;
-        let model = model.unwrap_or(DEFAULT_MODEL);
+        let model = model.unwrap_or(defaults::of("deepgram").stt);
         let query = query(model, config, format);
         Self(request(endpoint, "/v1/listen", model, &query))
     }

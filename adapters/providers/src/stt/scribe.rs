@@ -9,12 +9,11 @@ use media::format::{Encoding, LineFormat};
 use serde::Deserialize;
 use tokio_tungstenite::tungstenite::Message;
 
+use crate::defaults;
 use crate::failure::Failure;
 use crate::json;
 use crate::stt::protocol::{Idle, RecogniserEvent, RecogniserProtocol, Request, expired, keywords, promised};
 use crate::{name::plain_language, settings::Endpoint};
-
-const DEFAULT_MODEL: &str = "scribe_v2_realtime";
 
 /// Time without audio after which silence is sent.
 const SILENCE_AFTER: Duration = Duration::from_secs(5);
@@ -36,7 +35,7 @@ pub(crate) struct Scribe {
 impl Scribe {
     pub(crate) fn new(endpoint: &Endpoint, model: Option<&str>, config: &TranscriberConfig) -> Self {
         let format = config.format;
-        let model = model.unwrap_or(DEFAULT_MODEL);
+        let model = model.unwrap_or(defaults::of("elevenlabs").stt);
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query
             .append_pair("model_id", model)

@@ -10,6 +10,7 @@ use reqwest::{Client, StatusCode, multipart};
 use serde::Deserialize;
 use tokio::time::Instant;
 
+use crate::defaults;
 use crate::failure::Failure;
 use crate::stt::{
     protocol::refused,
@@ -52,17 +53,15 @@ pub(super) struct Server {
 impl Server {
     /// Returns the server for a provider's name, if that provider transcribes files.
     pub(super) fn of(provider: &str, client: &Client) -> Option<Self> {
-        let (model, within_ms) = match provider {
-            "openai" => ("gpt-4o-transcribe", 2_010),
-            "groq" => ("whisper-large-v3-turbo", 1_540),
-            "speaches" => ("Systran/faster-whisper-small", 1_000),
-            "whispercpp" => ("whisper-1", 1_000),
-            "vllm" => ("openai/whisper-large-v3", 1_000),
+        let within_ms = match provider {
+            "openai" => 2_010,
+            "groq" => 1_540,
+            "speaches" | "whispercpp" | "vllm" => 1_000,
             _ => return None,
         };
         Some(Self {
             client: client.clone(),
-            model,
+            model: defaults::of(provider).stt,
             final_within: Duration::from_millis(within_ms),
             wideband: provider == "whispercpp",
         })

@@ -32,9 +32,6 @@ use crate::tts::{
 };
 use net::redact;
 
-/// Default voice, which is a model in Deepgram's terms.
-pub(super) const DEFAULT_VOICE: &str = "aura-2-thalia-en";
-
 /// Flushes that we use of the 20 per 60 seconds that a socket allows. One is left for texts in progress.
 const MOST_FLUSHES: usize = 19;
 const FLUSHES_WITHIN: Duration = Duration::from_secs(60);
@@ -290,7 +287,7 @@ impl VoiceProtocol for Speak {
 pub(crate) fn fuzzed(endpoint: Endpoint, message: &str) {
     let speak = Speak {
         endpoint,
-        voice: DEFAULT_VOICE.into(),
+        voice: crate::defaults::of("deepgram").voice.into(),
         format: LineFormat::MULAW_8000,
         warned: Arc::default(),
     };
@@ -312,7 +309,7 @@ mod tests {
                 base_url: "https://api.deepgram.com".into(),
                 key: None,
             },
-            voice: DEFAULT_VOICE.into(),
+            voice: crate::defaults::of("deepgram").voice.into(),
             format: LineFormat::MULAW_8000,
             warned: Arc::default(),
         }

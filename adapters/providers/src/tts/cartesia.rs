@@ -7,6 +7,7 @@ use media::format::{Encoding, LineFormat};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::defaults;
 use crate::failure::Failure;
 use crate::settings::Endpoint;
 use crate::tts::{
@@ -16,12 +17,6 @@ use crate::tts::{
     socket::SocketVoice,
     takes,
 };
-
-/// Default voice, the same as in common frameworks.
-pub(super) const DEFAULT_VOICE: &str = "f786b574-daa5-4673-aa0c-cbe3e8534c02";
-
-/// Default model.
-pub(super) const DEFAULT_MODEL: &str = "sonic-3";
 
 /// Version of the API that this code implements.
 pub(crate) const VERSION: &str = "2026-03-01";
@@ -78,7 +73,7 @@ impl Cartesia {
     pub(super) fn new(endpoint: Endpoint, model: Option<String>) -> Self {
         Self {
             endpoint,
-            model: model.unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
+            model: model.unwrap_or_else(|| defaults::of("cartesia").tts.to_owned()),
         }
     }
 

@@ -12,6 +12,7 @@ use domain::ports::synthesizer::VoiceConfig;
 use media::format::{Encoding, LineFormat};
 use serde_json::{Value, json};
 
+use crate::defaults;
 use crate::failure::Failure;
 use crate::tts::{
     http_audio::HttpVoice,
@@ -21,9 +22,6 @@ use crate::tts::{
     takes::{self, Range},
 };
 use crate::{name::path_segment, settings::Endpoint};
-
-/// Default voice, from the provider's own examples.
-pub(super) const DEFAULT_VOICE: &str = "JBFqnCBsd6RMkjVDRZzb";
 
 /// Maximum number of contexts on a socket. One more closes it.
 const MOST_CONTEXTS: usize = 5;
@@ -53,7 +51,7 @@ impl ElevenLabs {
 
     fn model(&self, config: &VoiceConfig) -> String {
         let by_latency = if config.latency >= 2 {
-            "eleven_flash_v2_5"
+            defaults::of("elevenlabs").tts
         } else {
             "eleven_multilingual_v2"
         };

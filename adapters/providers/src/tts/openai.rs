@@ -5,6 +5,7 @@ use domain::ports::synthesizer::VoiceConfig;
 use media::format::{Encoding, LineFormat};
 use serde_json::json;
 
+use crate::defaults;
 use crate::failure::Failure;
 use crate::settings::Endpoint;
 use crate::tts::{
@@ -32,23 +33,10 @@ pub(super) struct OpenAiSpeech {
 impl OpenAiSpeech {
     /// Creates the provider for an address. Without a model, the server's usual one is used.
     pub(super) fn new(endpoint: Endpoint, model: Option<String>, client: reqwest::Client) -> Self {
-        let usual = match endpoint.provider {
-            "kokoro" => "kokoro",
-            "speaches" => "speaches-ai/Kokoro-82M-v1.0-ONNX",
-            _ => "gpt-4o-mini-tts",
-        };
         Self {
-            model: model.unwrap_or_else(|| usual.to_owned()),
+            model: model.unwrap_or_else(|| defaults::of(endpoint.provider).tts.to_owned()),
             endpoint,
             client,
-        }
-    }
-
-    /// Returns the default voice of a server.
-    pub(super) fn default_voice(provider: &str) -> &'static str {
-        match provider {
-            "kokoro" | "speaches" => "af_bella",
-            _ => "alloy",
         }
     }
 }

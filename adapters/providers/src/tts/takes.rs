@@ -5,6 +5,7 @@ use std::fmt;
 use domain::agent::PronunciationDictionary;
 
 use super::{cartesia, elevenlabs};
+use crate::defaults;
 
 /// Values that a provider takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,7 +66,7 @@ pub(crate) fn takes(provider: &str, model: Option<&str>) -> Takes {
             latency: model.is_none(),
             dictionaries: 3,
         },
-        "cartesia" if cartesia::has_controls(model.unwrap_or(cartesia::DEFAULT_MODEL)) => Takes {
+        "cartesia" if cartesia::has_controls(model.unwrap_or(defaults::of("cartesia").tts)) => Takes {
             speed: Some(Range::new(0.6, 1.5)),
             dictionaries: 1,
             ..Takes::default()

@@ -393,7 +393,7 @@ async fn instructions_that_stay_the_same_are_kept_in_anthropics_cache() {
     assert!(sent["max_tokens"].is_u64());
     assert_eq!(meter.used("anthropic", Unit::CachedTokens), 16);
     let used = &meter.shown().unwrap()["anthropic"];
-    assert_eq!(used["models"]["claude-haiku-4-5"]["cachedTokens"], 16, "{used}");
+    assert_eq!(used["models"]["claude-haiku-5-5"]["cachedTokens"], 16, "{used}");
 }
 
 #[tokio::test(start_paused = true)]

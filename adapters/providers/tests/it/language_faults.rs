@@ -372,7 +372,7 @@ fn repeats(body: &Value) -> (StatusCode, String) {
 #[tokio::test(start_paused = true)]
 async fn words_that_repeat_ours_do_not_change_what_others_are_asked_with() {
     let (settings, asked) = server(repeats).await;
-    let models = models_with(&["openai"], &settings, &Guards::default());
+    let models = models_with(&["openai/gpt-4.1"], &settings, &Guards::default());
     let mut curious = booking();
     let prompt = &mut curious.conversation_config.agent.prompt.prompt;
     prompt.push_str(" Ask for the temperature.");

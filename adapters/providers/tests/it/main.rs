@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod analysis_models;
+mod default_models;
 mod language;
 mod language_faults;
+mod language_formats;
 mod language_silence;
 mod privacy;
 mod prompt_cache;

@@ -1,7 +1,8 @@
 //! Rules of OpenAI's and Google's models for `reasoning_effort`, with their words.
 //!
 //! Sources: `gpt-5.6` and its text, BerriAI/litellm pull request 34569; `gpt-5.4`, pipecat-ai/pipecat issue 4043;
-//! `gpt-5.1`, livekit/agents pull request 3966; Gemini 3 Flash, discuss.ai.google.dev topic 117875.
+//! `gpt-5.1`, livekit/agents pull request 3966; `gpt-6`, developers.openai.com/api/docs/models/gpt-6-luna; Groq's
+//! models, the package groq; Gemini 3.5 and later, docs.cloud.google.com/gemini-enterprise-agent-platform/models; Gemini 3 Flash, discuss.ai.google.dev topic 117875.
 
 use serde_json::Value;
 
@@ -31,6 +32,18 @@ pub(super) fn check(model: &str, request: &Value) -> Result<(), Refusal> {
         }
         "gpt-5.2" | "gpt-5.4" | WITHOUT_TOOLS if has_tools && (effort.is_some() || model == WITHOUT_TOOLS) => {
             return named(format!("{with_tools} Please use /v1/responses instead."));
+        }
+        model if model.starts_with("gpt-6") && has_tools && effort != Some("none") => {
+            return named(format!(
+                "{with_tools} Please use /v1/responses or set reasoning_effort to 'none'."
+            ));
+        }
+        model if model.starts_with("gpt-6") => &["none", "low", "medium", "high", "xhigh", "max"],
+        model if model.contains("gpt-oss") => &["low", "medium", "high"],
+        "qwen/qwen3.8-27b" => &["none", "default", "low", "medium", "high"],
+        model if model.starts_with("qwen/qwen3") => &["none", "default"],
+        "gemini-3.5-flash" | "gemini-3.6-flash" | "gemini-3.7-flash" | "gemini-3.8-flash" => {
+            &["minimal", "low", "medium", "high"]
         }
         model if model.starts_with("gpt-5.") => &["none", "low", "medium", "high"],
         model if model.starts_with("gpt-5") => &["minimal", "low", "medium", "high"],

@@ -14,6 +14,9 @@ pub(super) fn read(request: &Value) -> Result<ModelRequest, String> {
     if request["temperature"].as_f64().is_some_and(|figure| figure > 1.0) {
         return Err("temperature: range: 0..1".into());
     }
+    if request["model"].as_str().is_some_and(|model| model.ends_with("-5-5")) {
+        check_fifth(request)?;
+    }
     let mut asked = ModelRequest::default();
     asked.system = text_of(&request["system"]);
     for tool in request["tools"].as_array().into_iter().flatten() {
@@ -38,6 +41,22 @@ pub(super) fn read(request: &Value) -> Result<ModelRequest, String> {
         return Err("this model does not support assistant message prefill".into());
     }
     Ok(asked)
+}
+
+/// Refuses what the models of 2026 refuse (platform.claude.com/docs/en/models/haiku-5-5/migration-guide).
+fn check_fifth(request: &Value) -> Result<(), String> {
+    for field in ["temperature", "top_p", "top_k"] {
+        if request.get(field).is_some() {
+            return Err(format!("{field}: is not supported by this model"));
+        }
+    }
+    let effort = request["output_config"]["effort"].as_str().unwrap_or("medium");
+    let thinking = request["thinking"]["type"].as_str().unwrap_or("adaptive");
+    match (thinking, effort) {
+        ("disabled", "low" | "medium" | "high") => Ok(()),
+        ("adaptive", "low" | "medium" | "high" | "xhigh" | "max") if request["tool_choice"]["type"] != "tool" => Ok(()),
+        _ => Err(format!("thinking: {thinking} with effort {effort} is not supported")),
+    }
 }
 
 fn take(asked: &mut ModelRequest, message: &Value) -> Result<(), String> {

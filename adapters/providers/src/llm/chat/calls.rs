@@ -4,7 +4,10 @@ use domain::ports::language_model::ReplyEvent;
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
-use crate::llm::reply_stream::{in_all, named, one_more};
+use crate::llm::{
+    halves,
+    reply_stream::{in_all, named, one_more},
+};
 use net::redact;
 
 /// Tool call that is still being received.
@@ -28,10 +31,6 @@ const MOST_ECHO: usize = 8 * 1024;
 pub(super) struct Calls(Vec<Call>);
 
 impl Calls {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Adds a piece of a call.
     pub(super) fn take(&mut self, piece: &Value) -> Result<(), Failure> {
         let Some(fields) = piece.as_object() else { return Ok(()) };
@@ -56,22 +55,21 @@ impl Calls {
     fn call_of(&mut self, piece: &Value) -> Result<&mut Call, Failure> {
         let index = piece.get("index").and_then(Value::as_u64);
         let id = piece.get("id").and_then(Value::as_str).unwrap_or_default();
-        let named = piece
+        let name = piece
             .pointer("/function/name")
             .and_then(Value::as_str)
-            .is_some_and(|name| !name.is_empty());
+            .unwrap_or_default();
         let known = match index {
-            // Some servers give every call the index 0 and distinguish them by id.
+            // Some servers give every call the index 0 and distinguish them by id, or not at all.
             Some(_) => self
                 .0
                 .iter()
                 .rposition(|call| call.index == index && !call.is_other(id)),
-            None => self.0.len().checked_sub(1).filter(|last| {
-                let last = &self.0[*last];
-                let begins_again = named && id.is_empty() && last.is_whole();
-                !last.is_other(id) && !begins_again
-            }),
+            None => self.0.len().checked_sub(1),
         };
+        let begins_again =
+            |call: &Call| !name.is_empty() && (call.is_whole(id) || (!call.name.is_empty() && call.name != name));
+        let known = known.filter(|at| !self.0[*at].is_other(id) && !begins_again(&self.0[*at]));
         let at = match known {
             Some(at) => at,
             None => {
@@ -135,8 +133,9 @@ impl Call {
         !id.is_empty() && !self.id.is_empty() && id != self.id
     }
 
-    fn is_whole(&self) -> bool {
-        serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
+    /// Returns whether a piece with this id and a name is another call because this one is complete.
+    fn is_whole(&self, id: &str) -> bool {
+        id.is_empty() && serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
     }
 
     fn take_function(&mut self, function: &Value) {
@@ -171,7 +170,7 @@ fn parse(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() {
         return Ok(json!({}));
     }
-    serde_json::from_str::<Map<String, Value>>(text)
+    serde_json::from_str::<Map<String, Value>>(&halves::mended(text))
         .map(Value::Object)
         // The error message quotes the text that could not be parsed.
         .map_err(|error| redact::fit(&error.to_string()))

@@ -56,6 +56,9 @@ impl Server {
                 None => Some("low"),
             },
             Self::Gemini => gemini_effort(model),
+            // Reasoning cannot be switched off in gpt-oss, but in Groq's Qwen3.
+            Self::Groq | Self::Local if model.contains("gpt-oss") => Some("low"),
+            Self::Groq if model.contains("qwen3") => Some("none"),
             Self::Groq | Self::Local => None,
         }
     }

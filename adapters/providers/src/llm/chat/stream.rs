@@ -1,29 +1,32 @@
 //! Parser of a chat completion's chunks. It is lenient, since servers leave out, add and number things in
 //! their own ways.
 
+use domain::{ports::language_model::ReplyEvent, prompt::Tool};
 use serde_json::Value;
 
 use super::calls::Calls;
 use crate::failure::Failure;
 use crate::llm::{
-    reasoning::ThinkFilter,
-    reply_stream::{Delta, Progress, Protocol, Usage, figure},
+    format::Format,
+    halves,
+    reply_stream::{Delta, Progress, Protocol, Usage, figure, one_more},
     sse::Event,
+    written::{Part, Written},
 };
 
 /// Stream of one reply.
 pub(crate) struct ChatStream {
     provider: &'static str,
-    words: ThinkFilter,
+    text: Written,
     calls: Calls,
     progress: Progress,
 }
 
 impl ChatStream {
-    pub(crate) fn new(provider: &'static str) -> Self {
+    pub(crate) fn new(provider: &'static str, format: Format, tools: &[Tool]) -> Self {
         Self {
             provider,
-            words: ThinkFilter::default(),
+            text: Written::new(format, tools),
             calls: Calls::default(),
             progress: Progress::default(),
         }
@@ -50,18 +53,28 @@ impl ChatStream {
     fn delta(&mut self, delta: &Value, out: &mut Vec<Delta>) -> Result<(), Failure> {
         let text = |name: &str| delta.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         if text("reasoning").or_else(|| text("reasoning_content")).is_some() {
+            self.text.without_thoughts();
             out.push(Delta::Thinking);
         }
-        for words in ["content", "refusal"].into_iter().filter_map(text) {
-            let words = self.words.push(words);
-            if self.words.is_within() {
-                out.push(Delta::Thinking);
-            }
-            self.progress.say(words, out)?;
+        for piece in ["content", "refusal"].into_iter().filter_map(text) {
+            let piece = halves::join(piece, &mut self.progress.half);
+            let parts = self.text.push(Some(&piece))?;
+            self.give_out(parts, out)?;
         }
         for piece in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             self.calls.take(piece)?;
             out.push(Delta::Working);
+        }
+        Ok(())
+    }
+
+    fn give_out(&mut self, parts: Vec<Part>, out: &mut Vec<Delta>) -> Result<(), Failure> {
+        for part in parts {
+            match part {
+                Part::Speech(words) => self.progress.say(words, out)?,
+                Part::Thought => out.push(Delta::Thinking),
+                Part::Call => out.push(Delta::Working),
+            }
         }
         Ok(())
     }
@@ -76,8 +89,10 @@ impl Protocol for ChatStream {
         if data.is_empty() {
             return Ok(());
         }
-        let chunk: Value =
-            serde_json::from_str(data).map_err(|error| Failure::protocol(format!("a chunk is not JSON: {error}")))?;
+        let chunk = match halves::read(data) {
+            Ok(chunk) => chunk,
+            Err(error) => return self.progress.skip(&error),
+        };
         match chunk.get("error") {
             Some(error) if !matches!(error, Value::Null | Value::Bool(false)) => Err(Failure::of_error(error)),
             _ if event.name == "error" => Err(Failure::of_error(&chunk)),
@@ -87,14 +102,30 @@ impl Protocol for ChatStream {
 
     /// Ends the reply. Its tool calls are made whatever the finish reason is.
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure> {
-        let progress = &mut self.progress;
-        progress.over = true;
-        progress.say(self.words.finish(), out)?;
-        let withheld = progress.finish_reason.as_deref() == Some("content_filter");
-        if progress.said == 0 && self.calls.is_empty() && withheld {
+        self.progress.over = true;
+        let reason = self.progress.finish_reason.clone().unwrap_or_default();
+        if reason != "length" {
+            self.text.without_thoughts();
+        }
+        let parts = self.text.push(None)?;
+        self.give_out(parts, out)?;
+        let mut calls = self.calls.finish(self.provider);
+        let is_silent = self.progress.said == 0 && calls.is_empty();
+        for (name, arguments) in self.text.take_calls(is_silent) {
+            one_more(calls.len())?;
+            let echo = None;
+            let call = ReplyEvent::Tool { name, arguments, echo };
+            // Some servers leave a call that they have read in the text.
+            if !calls.contains(&call) {
+                calls.push(call);
+            }
+        }
+        let is_empty = self.progress.said == 0 && calls.is_empty();
+        if is_empty && reason == "content_filter" {
             return Err(Failure::OurFault("withheld by the provider's content filter".into()));
         }
-        out.extend(self.calls.finish(self.provider).into_iter().map(Delta::Event));
+        self.progress.check(is_empty)?;
+        out.extend(calls.into_iter().map(Delta::Event));
         Ok(())
     }
 

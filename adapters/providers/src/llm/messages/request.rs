@@ -51,8 +51,17 @@ fn body(model: &str, prompt: &Prompt, schema: Option<&Value>) -> Value {
             .map(|tool| json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters }));
         body["tools"] = tools.collect();
     }
-    // OpenAI's temperature goes up to 2, Anthropic's up to 1.
-    body["temperature"] = prompt.temperature.clamp(0.0, 1.0).into();
+    match generation(model) {
+        // These refuse a temperature, and think before each reply unless told not to.
+        Some(5..) => {
+            body["output_config"] = json!({ "effort": "low" });
+            if model.contains("haiku") || model.contains("sonnet") {
+                body["thinking"] = json!({ "type": "disabled" });
+            }
+        }
+        // OpenAI's temperature goes up to 2, Anthropic's up to 1.
+        _ => body["temperature"] = prompt.temperature.clamp(0.0, 1.0).into(),
+    }
     body["stream"] = true.into();
     if let Some(schema) = schema {
         // The answer is the arguments of the one tool `report`.
@@ -62,6 +71,11 @@ fn body(model: &str, prompt: &Prompt, schema: Option<&Value>) -> Value {
         body["max_tokens"] = MOST_SHAPED_TOKENS.into();
     }
     body
+}
+
+/// Returns the generation of a model: 5 for `claude-haiku-5-5`.
+fn generation(model: &str) -> Option<u32> {
+    model.split('-').find_map(|part| part.parse().ok())
 }
 
 fn messages(messages: &[Message]) -> Vec<Value> {

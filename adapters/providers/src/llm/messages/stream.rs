@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::json;
 use crate::llm::{
     chat::arguments,
+    halves,
     reply_stream::{Delta, Progress, Protocol, figure, in_all, named, one_more},
     sse::Event,
 };
@@ -74,9 +74,14 @@ pub(crate) struct MessageStream {
 }
 
 impl MessageStream {
+    fn say(&mut self, words: &str, out: &mut Vec<Delta>) -> Result<(), Failure> {
+        let words = halves::join(words, &mut self.progress.half);
+        self.progress.say(words, out)
+    }
+
     fn begin_block(&mut self, index: Option<u64>, block: Block, out: &mut Vec<Delta>) -> Result<(), Failure> {
         match block.kind.as_str() {
-            "text" => self.progress.say(block.text, out)?,
+            "text" => self.say(&block.text, out)?,
             "tool_use" => {
                 one_more(self.calls.len())?;
                 named(&block.name)?;
@@ -94,9 +99,9 @@ impl MessageStream {
         Ok(())
     }
 
-    fn continue_block(&mut self, index: Option<u64>, piece: Piece, out: &mut Vec<Delta>) -> Result<(), Failure> {
+    fn continue_block(&mut self, index: Option<u64>, piece: &Piece, out: &mut Vec<Delta>) -> Result<(), Failure> {
         match piece.kind.as_str() {
-            "text_delta" => self.progress.say(piece.text, out)?,
+            "text_delta" => self.say(&piece.text, out)?,
             "input_json_delta" => {
                 let call = match index {
                     Some(index) => self.calls.get_mut(&index),
@@ -140,16 +145,16 @@ impl Protocol for MessageStream {
         if event.data.trim().is_empty() {
             return Ok(());
         }
-        let received: Received = match json::read(&event.data) {
+        let received: Received = match halves::read(&event.data).and_then(Received::deserialize) {
             Ok(received) => received,
             // Valid JSON of another shape is an unknown event and is ignored.
             Err(error) if error.is_data() => return Ok(()),
-            Err(error) => return Err(Failure::protocol(format!("an event is not JSON: {error}"))),
+            Err(error) => return self.progress.skip(&error),
         };
         match received.kind.as_ref().unwrap_or(&event.name).as_str() {
             "message_start" => self.count(&received.message.usage),
             "content_block_start" => self.begin_block(received.index, received.content_block, out)?,
-            "content_block_delta" => self.continue_block(received.index, received.delta, out)?,
+            "content_block_delta" => self.continue_block(received.index, &received.delta, out)?,
             "message_delta" => {
                 self.count(&received.usage);
                 self.progress.finish_reason = received.delta.stop_reason.or(self.progress.finish_reason.take());
@@ -169,7 +174,9 @@ impl Protocol for MessageStream {
         }
         let calls = std::mem::take(&mut self.calls).into_values();
         let named = calls.filter(|call| !call.name.is_empty());
-        out.extend(named.map(|call| {
+        let named: Vec<Call> = named.collect();
+        self.progress.check(self.progress.said == 0 && named.is_empty())?;
+        out.extend(named.into_iter().map(|call| {
             let arguments = match call.input {
                 Value::Object(input) if call.streamed.is_empty() => Value::Object(input),
                 _ => arguments(&call.name, &call.streamed),

@@ -26,7 +26,7 @@ fn slow(ms: u64) -> StubTimes {
 #[tokio::test(start_paused = true)]
 async fn an_utterance_is_posted_once_the_voice_has_paused() {
     for (name, model) in [
-        ("openai", "model=gpt-4o-transcribe"),
+        ("openai", "model=gpt-transcribe"),
         ("openai/whisper-1", "model=whisper-1"),
         ("groq", "model=whisper-large-v3-turbo"),
         ("speaches", "model=Systran/faster-whisper-small"),

@@ -25,7 +25,7 @@ fn read(lines: &[Value]) -> Read {
 }
 
 fn read_texts(lines: &[String]) -> Read {
-    let mut stream = ChatStream::new("gemini");
+    let mut stream = ChatStream::new("gemini", Format::Plain, &[]);
     let mut deltas = Vec::new();
     let mut result = Ok(());
     for line in lines {
@@ -334,7 +334,7 @@ fn unknown_fields_are_kept_up_to_a_bound_and_again_without_growing() {
 #[test]
 fn usage_is_the_last_that_was_told() {
     let usage = |input: u64, output: u64| json!({ "prompt_tokens": input, "completion_tokens": output });
-    let mut stream = ChatStream::new("groq");
+    let mut stream = ChatStream::new("groq", Format::Plain, &[]);
     let mut take = |value: Value| {
         let event = Event {
             name: String::new(),
@@ -440,7 +440,7 @@ fn a_name_that_no_tool_can_have_is_not_taken() {
     let take = |bytes: usize| {
         let call = json!({ "index": 0, "function": { "name": "x".repeat(bytes), "arguments": "{}" } });
         let chunk = json!({ "choices": [{ "delta": { "tool_calls": [call] } }] });
-        ChatStream::new("openai").chunk(&chunk, &mut Vec::new())
+        ChatStream::new("openai", Format::Plain, &[]).chunk(&chunk, &mut Vec::new())
     };
     assert_eq!(take(64), Ok(()));
     assert!(matches!(take(65).unwrap_err(), Failure::Protocol(_)));
