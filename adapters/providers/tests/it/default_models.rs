@@ -129,7 +129,7 @@ async fn the_default_recognisers_and_voices_are_accepted_and_unknown_models_refu
             _ => ProviderConfig { llm: chosen, ..config },
         };
         let report = check::one(&config, kind, name).await;
-        assert_eq!(report.ok, is_accepted, "{provider}: {report:?}");
+        assert_eq!(report.works, is_accepted, "{provider}: {report:?}");
     }
 }
 
