@@ -44,7 +44,8 @@ def openai_client(key=KEY):
 def chat():
     client = openai_client()
     stream = client.chat.completions.create(
-        model="gpt-4.1-mini",
+        model="gpt-6-luna",
+        reasoning_effort="none",
         messages=[
             {"role": "system", "content": "You ask for a name."},
             {"role": "user", "content": "Hello, who is this?"},
@@ -68,7 +69,9 @@ def chat():
         {"role": "assistant", "content": "Could you tell me your full name?"},
         {"role": "user", "content": "Maria Lopez."},
     ]
-    with client.chat.completions.stream(model="gpt-4.1-mini", messages=messages, tools=tools) as stream:
+    with client.chat.completions.stream(
+        model="gpt-6-luna", reasoning_effort="none", messages=messages, tools=tools
+    ) as stream:
         for _ in stream:
             pass
         message = stream.get_final_completion().choices[0].message
@@ -89,7 +92,7 @@ def messages():
     client = anthropic.Anthropic(api_key=KEY, base_url=HTTP, max_retries=0)
     tools = [{"name": "collect", "description": "Keep it.", "input_schema": COLLECT}]
     with client.messages.stream(
-        model="claude-haiku-4-5",
+        model="claude-haiku-5-5",
         max_tokens=200,
         system="You ask for a name.",
         messages=[
@@ -135,7 +138,7 @@ def transcriptions(pcm_16k):
         out.writeframes(pcm_16k)
     file.seek(0)
     answer = openai_client().audio.transcriptions.create(
-        model="gpt-4o-transcribe", file=("speech.wav", file, "audio/wav"), response_format="json"
+        model="gpt-transcribe", file=("speech.wav", file, "audio/wav"), response_format="json"
     )
     assert answer.text == SENTENCE, answer
     passed("openai: transcriptions", repr(answer.text))

@@ -49,7 +49,7 @@ pub const DEFAULTS: [Defaults; 12] = [
     row("kokoro", "", "", "kokoro", "af_bella"),
 ];
 
-/// Hosted models that their providers end, with the day.
+/// Hosted models that their providers end, with the day, or the month if only that is known.
 pub const ENDS: [(&str, &str, &str); 14] = [
     ("openai", "gpt-4.1", "2027-01-14"),
     ("openai", "gpt-4.1-mini", "2027-01-14"),
@@ -63,17 +63,13 @@ pub const ENDS: [(&str, &str, &str); 14] = [
     ("openai", "gpt-4o-transcribe", "2027-02-26"),
     ("openai", "gpt-4o-mini-transcribe", "2027-02-26"),
     ("gemini", "gemini-2.5-flash", "2026-12-01"),
-    ("groq", "llama-3.3-70b-versatile", "2026-08-31"),
+    ("groq", "llama-3.3-70b-versatile", "2026-08"),
     ("anthropic", "claude-sonnet-4-5", "2026-11-30"),
 ];
 
-const fn row(
-    provider: &'static str,
-    llm: &'static str,
-    stt: &'static str,
-    tts: &'static str,
-    voice: &'static str,
-) -> Defaults {
+type Name = &'static str;
+
+const fn row(provider: Name, llm: Name, stt: Name, tts: Name, voice: Name) -> Defaults {
     Defaults {
         provider,
         llm,

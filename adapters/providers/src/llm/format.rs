@@ -25,33 +25,19 @@ pub enum Format {
 const HOSTED: [&str; 7] = ["gpt-", "chatgpt", "o1", "o3", "o4", "claude", "gemini"];
 
 /// Parts of the names of models whose template opens the thoughts.
-const OPENED: [&str; 14] = [
-    "thinking",
-    "-think",
-    "qwq",
-    "qwen3.",
-    "qwen4",
-    "deepseek-r1",
-    "r1-distill",
-    "glm-z1",
-    "glm-4.7",
-    "glm-5",
-    "minimax-m",
-    "exaone-deep",
-    "nemotron-3",
-    "step3",
-];
+const OPENED: &str = "thinking -think qwq qwen3. qwen4 deepseek-r1 r1-distill glm-z1 glm-4.7 glm-5 minimax-m exaone-deep \
+                      nemotron-3 step3";
 
 impl Format {
     /// Returns the format for a model, with `Auto` replaced by that of its name.
     pub(super) fn of(self, model: &str) -> Self {
         let model = model.to_ascii_lowercase();
         let name = model.rsplit('/').next().unwrap_or_default();
-        let is_among = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+        let is_among = |parts: &str| parts.split(' ').any(|part| name.contains(part));
         match self {
             Self::Auto if name.contains("gpt-oss") => Self::Harmony,
             Self::Auto if HOSTED.iter().any(|begin| name.starts_with(begin)) => Self::Plain,
-            Self::Auto if is_among(&OPENED) && !is_among(&["instruct", "non-think", "nothink"]) => Self::Thinking,
+            Self::Auto if is_among(OPENED) && !is_among("instruct non-think nothink") => Self::Thinking,
             Self::Auto => Self::Marked,
             given => given,
         }
