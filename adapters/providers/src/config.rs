@@ -4,7 +4,7 @@ use clap::{ArgAction, Args};
 use net::setting::TrueOrFalse;
 
 use crate::{
-    llm::format::Format,
+    format::Format,
     name::ProviderName,
     settings::{InvalidAddress, ProviderSettings},
 };

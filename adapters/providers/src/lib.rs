@@ -8,6 +8,7 @@ pub mod config;
 pub mod configured;
 pub mod defaults;
 mod failure;
+pub mod format;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzed;
 pub mod health;

@@ -4,7 +4,6 @@ mod accepted_fields;
 mod analyst;
 mod chat;
 mod client;
-pub mod format;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzed;
 mod halves;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::{ports::NotReady, suggestion::suggestion};
 
-use super::{llm::format::Format, name::ProviderName};
+use super::{format::Format, name::ProviderName};
 use net::{http_client, key::Key};
 
 /// Address and key of a provider.

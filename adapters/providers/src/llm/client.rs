@@ -9,10 +9,10 @@ use reqwest::{Response, StatusCode, redirect};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
+use crate::format::Format;
 use crate::llm::{
     accepted_fields::{AcceptedFields, Correction, EFFORT, MOST_CORRECTIONS},
     chat::{self, ChatStream},
-    format::Format,
     messages::{self, MessageStream},
     refusal::Told,
     reply_stream::{Deltas, Tally, read, root_cause},

@@ -3,7 +3,8 @@
 use domain::prompt::Tool;
 use serde_json::json;
 
-use crate::llm::{chat::ChatStream, format::Format, messages::MessageStream, reply_stream::Protocol, sse};
+use crate::format::Format;
+use crate::llm::{chat::ChatStream, messages::MessageStream, reply_stream::Protocol, sse};
 
 /// Parses an event stream in pieces of the size given by the first byte. Checks that the piece size does not
 /// change the result.

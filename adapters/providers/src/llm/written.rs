@@ -3,11 +3,10 @@
 use domain::prompt::Tool;
 
 use super::{
-    format::Format,
     reply_stream::{MOST_TEXT, in_all},
     written_call::{self, Calls},
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, format::Format};
 
 /// Part of a reply.
 #[derive(Debug, Clone, PartialEq)]

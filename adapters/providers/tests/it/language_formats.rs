@@ -2,10 +2,7 @@
 
 use domain::ports::usage::Meter;
 use net::guard::Guards;
-use providers::{
-    llm::{LanguageModels, format::Format},
-    settings::ProviderSettings,
-};
+use providers::{format::Format, llm::LanguageModels, settings::ProviderSettings};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::calls::Calls;
 use crate::failure::Failure;
+use crate::format::Format;
 use crate::llm::{
-    format::Format,
     halves,
     reply_stream::{Delta, Progress, Protocol, Usage, figure, one_more},
     sse::Event,

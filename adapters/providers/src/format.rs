@@ -30,7 +30,7 @@ const OPENED: &str = "thinking -think qwq qwen3. qwen4 deepseek-r1 r1-distill gl
 
 impl Format {
     /// Returns the format for a model, with `Auto` replaced by that of its name.
-    pub(super) fn of(self, model: &str) -> Self {
+    pub(crate) fn of(self, model: &str) -> Self {
         let model = model.to_ascii_lowercase();
         let name = model.rsplit('/').next().unwrap_or_default();
         let is_among = |parts: &str| parts.split(' ').any(|part| name.contains(part));
