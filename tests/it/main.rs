@@ -20,6 +20,7 @@ mod cli_roster;
 mod deploy;
 mod dialer_load;
 mod dialer_rules;
+mod disclosure;
 mod documents;
 mod drain;
 mod exchange_client;

@@ -10,8 +10,8 @@ use crate::{
     ports::{
         language_model::Speaker,
         store::{
-            Account, AgentRow, Appointment, ConversationRow, EventFact, Store, StoreError, StoreResult, TurnFact,
-            WORKFLOW_HOP,
+            Account, AgentRow, Appointment, ConversationRow, DISCLOSURE, EventFact, Store, StoreError, StoreResult,
+            TurnFact, WORKFLOW_HOP,
         },
         usage::USAGE,
     },
@@ -56,6 +56,8 @@ pub struct Facts<'a> {
     pub usage: Option<&'a EventFact>,
     /// Moves in the conversation graph, in order.
     pub hops: &'a [EventFact],
+    /// Events of the words that tell that an AI speaks, in order.
+    pub disclosures: &'a [EventFact],
 }
 
 /// Returns the whole conversation.
@@ -81,6 +83,7 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
         conversation_duration: of_list.conversation_duration,
         summary: of_list.summary,
         transcript: transcript(facts.turns),
+        disclosure: disclosure(facts.disclosures),
         turns: None,
         sentiment: analysis.map(|found| found.sentiment.clone()),
         key_moments: analysis.map(|found| found.key_moments.clone()),
@@ -113,10 +116,17 @@ pub async fn in_full(store: &dyn Store, account: &Account, row: &ConversationRow
         Err(other) => return Err(other),
     };
     // Usage comes last and may be cut off; then it is read separately.
-    let found = store.events_of(row.id, &[WORKFLOW_HOP, USAGE], None, MOST_HOPS).await?;
+    let names = [WORKFLOW_HOP, DISCLOSURE, USAGE];
+    let found = store.events_of(row.id, &names, None, MOST_HOPS).await?;
     let is_cut = found.len() as i64 >= MOST_HOPS;
-    let found = found.into_iter().map(|row| row.event);
-    let (hops, mut usages): (Vec<EventFact>, Vec<EventFact>) = found.partition(|event| event.name == WORKFLOW_HOP);
+    let [mut hops, mut disclosures, mut usages] = [const { Vec::new() }; 3];
+    for event in found.into_iter().map(|row| row.event) {
+        match event.name.as_str() {
+            WORKFLOW_HOP => hops.push(event),
+            DISCLOSURE => disclosures.push(event),
+            _ => usages.push(event),
+        }
+    }
     let usage = match row.ended_at {
         Some(_) if is_cut => store.last_event(row.id, USAGE).await?,
         Some(_) => usages.pop(),
@@ -126,6 +136,7 @@ pub async fn in_full(store: &dyn Store, account: &Account, row: &ConversationRow
         turns: &turns,
         usage: usage.as_ref(),
         hops: &hops,
+        disclosures: &disclosures,
     };
     Ok(detail(row, &facts, agent.as_ref(), account))
 }
@@ -136,6 +147,17 @@ pub fn duration_s(row: &ConversationRow) -> u64 {
         (Some(answered), Some(ended)) => ended.since(answered).as_secs(),
         _ => 0,
     }
+}
+
+/// Returns the words that told that an AI speaks, as they were heard last, or were to be heard.
+fn disclosure(told: &[EventFact]) -> Option<DisclosureMade> {
+    let read = |event: &EventFact| serde_json::from_str::<Value>(&event.detail).unwrap_or_default();
+    let heard = told.iter().rfind(|event| read(event)["heard"] == true);
+    let event = heard.or(told.last())?;
+    Some(DisclosureMade {
+        text: read(event)["text"].as_str()?.to_owned(),
+        heard_at: heard.map(|event| event.at_ms as f64 / 1_000.0),
+    })
 }
 
 /// Returns the nodes that these moves led through.

@@ -11,6 +11,8 @@ use serde_json::Value;
 pub const VALUE_BYTES: usize = 4096;
 /// Longest text that is spoken or read in one piece, in characters: about ten minutes of speech.
 pub const SPOKEN_CHARS: usize = 10_000;
+/// Longest text that tells that an AI speaks, in characters. Nothing interrupts it.
+pub const DISCLOSURE_CHARS: usize = 500;
 /// Longest instructions, in characters.
 pub const INSTRUCTION_CHARS: usize = 500_000;
 
@@ -55,6 +57,8 @@ pub enum Place {
     Greeting,
     /// `listeningAnnouncement`.
     ListeningAnnouncement,
+    /// `disclosure.text`.
+    Disclosure,
     /// `voicemailDetection.voicemailMessage`.
     VoicemailMessage,
     /// The `description` of an entity.
@@ -71,6 +75,7 @@ impl Place {
             Self::Prompt => "prompt",
             Self::Greeting => "greetingMessage",
             Self::ListeningAnnouncement => "listeningAnnouncement",
+            Self::Disclosure => "disclosure.text",
             Self::VoicemailMessage => "voicemailMessage",
             Self::EntityDescription | Self::ToolDescription => "description",
             Self::MailSubject => "subject",
@@ -83,6 +88,8 @@ impl Place {
             Self::Prompt => INSTRUCTION_CHARS,
             Self::Greeting | Self::ListeningAnnouncement | Self::VoicemailMessage => SPOKEN_CHARS,
             Self::EntityDescription | Self::ToolDescription => SPOKEN_CHARS,
+            // One more than are said tell that the text is too long.
+            Self::Disclosure => 2 * DISCLOSURE_CHARS + 1,
             Self::MailSubject => SUBJECT_CHARS,
         }
     }

@@ -5,6 +5,7 @@
 //! an error.
 
 mod another_agent;
+mod disclosing;
 mod ended_by;
 mod ending;
 mod event;
@@ -241,6 +242,7 @@ pub struct State {
     message_cut: bool,
     /// Number of facts recorded about pauses of playout and echoes.
     notes: usize,
+    disclosing: disclosing::Disclosing,
     /// Clients' commands that wait or hold on.
     commands: Commands,
     /// The operator who has the call.
@@ -289,6 +291,7 @@ impl State {
             voicemail: false,
             message_cut: false,
             notes: 0,
+            disclosing: disclosing::Disclosing::default(),
             commands: Commands::default(),
             operator: None,
             walking,

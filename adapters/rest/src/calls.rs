@@ -22,7 +22,7 @@ use super::{
     call_language,
     call_overrides::{self, is_override},
     campaigns::{
-        begin::{joined, launch_warning, require_ready},
+        begin::{agent_warnings, joined, launch_warning, require_ready},
         contacts::count_variables,
         settings::dialing_agent,
         variables::OpenVariables,
@@ -101,7 +101,7 @@ async fn make(
         .warning()
         .into_iter()
         .chain(open)
-        .chain((state.limits)(&agent));
+        .chain(agent_warnings(state, &agent));
     let open = joined(&warnings.collect::<Vec<_>>());
     let number = new.phone_number.clone();
     match state.switchboard.place_call(account.id, new, ticket.cloned()).await {

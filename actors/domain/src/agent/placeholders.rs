@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::{Agent, BuiltInTool, BuiltInTools};
+use super::{Agent, BuiltInTool, BuiltInTools, disclosure::BUSINESS};
 use crate::template::{MAIL_VARIABLES, SYSTEM_VARIABLES, is_blank, placeholders};
 
 /// Returns the placeholders without a value in all texts that an agent can say, show to its model or put into
@@ -24,6 +24,8 @@ pub fn open_placeholders(agent: &Agent, tools: &[String]) -> Vec<String> {
     open.add(texts.chain(tools.iter().map(String::as_str)), &[own], &SYSTEM_VARIABLES);
     let entity_texts: Vec<String> = entities.values().filter_map(described).collect();
     open.add(entity_texts.iter().map(String::as_str), &[own], &SYSTEM_VARIABLES);
+    let known = SYSTEM_VARIABLES.into_iter().chain([BUSINESS]).collect::<Vec<_>>();
+    open.add(agent.disclosure_texts(), &[own], &known);
     let presets = config.language_presets.values();
     for section in presets.filter_map(|preset| preset.pointer("/overrides/agent")) {
         let texts = ["/prompt/prompt", "/greetingMessage"];

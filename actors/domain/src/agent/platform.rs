@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Entities, Entity};
+use super::{Disclosure, Entities, Entity};
 use crate::template::{self, Place};
 
 /// `platformSettings`.
@@ -31,6 +31,9 @@ pub struct PlatformSettings {
     /// Fields that one call may override.
     #[schema(extensions(("x-ringback-extension" = json!(true))))]
     pub overrides: AllowedOverrides,
+    /// Words that tell the other person that an AI speaks, before anything else in each call.
+    #[schema(extensions(("x-ringback-extension" = json!(true))))]
+    pub disclosure: Disclosure,
 }
 
 /// `callActions`.

@@ -7,7 +7,7 @@ use super::{
     shape::{Field, Rule, Shape, optional, required},
     transfers::SIP_CHARS,
 };
-use crate::template::{INSTRUCTION_CHARS, SPOKEN_CHARS, VALUE_BYTES};
+use crate::template::{DISCLOSURE_CHARS, INSTRUCTION_CHARS, SPOKEN_CHARS, VALUE_BYTES};
 
 /// Longest name, label or identifier, in characters.
 const NAME_CHARS: usize = 200;
@@ -33,6 +33,7 @@ const SPEED: Shape = number(0.5, 2.0);
 const NAME: Shape = text(NAME_CHARS, rules::not_blank);
 const LABEL: Shape = text(NAME_CHARS, rules::any);
 const SENTENCE: Shape = text(SPOKEN_CHARS, rules::any);
+const DISCLOSURE: Shape = text(DISCLOSURE_CHARS, rules::any);
 const PHONE: Shape = text(64, rules::phone_number);
 const NAMES: Shape = list(&NAME);
 const TOOL_IDS: Shape = Shape::List {
@@ -100,6 +101,7 @@ const OVERRIDES: &[Field] = &[
     ),
     optional("asr", Shape::Open(ASR)),
     optional("turn", Shape::Open(TURN)),
+    optional("disclosure", Shape::Open(&[optional("text", DISCLOSURE)])),
     optional(
         "tts",
         Shape::Open(&tts(
@@ -275,6 +277,10 @@ const PLATFORM_SETTINGS: &[Field] = &[
     optional("privacy", Shape::Section(&[optional("recordVoice", Shape::Flag)])),
     optional("telephony", Shape::Section(TELEPHONY)),
     optional("overrides", Shape::Section(ALLOWED_OVERRIDES)),
+    optional(
+        "disclosure",
+        Shape::Section(&[optional("enabled", Shape::Flag), optional("text", DISCLOSURE)]),
+    ),
 ];
 
 const ALLOWED_OVERRIDES: &[Field] = &[

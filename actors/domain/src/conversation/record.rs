@@ -235,6 +235,8 @@ pub enum EventType {
     AgentChanged,
     /// The other agent could not be had.
     AgentTransferFailed,
+    /// The agent tells that an AI speaks, or was heard to the end of these words.
+    Disclosure,
     /// The call moved in its conversation graph.
     WorkflowHop,
     /// The call goes on without the conversation graph of its agent.
@@ -276,7 +278,7 @@ pub enum EventType {
 }
 
 // The words are the names of the facts.
-spelled!(EventType, Safeguard "safeguard", Received "received", Dialed "dialed", Ringing "ringing", Answered "answered", Overridden "overridden", WhoAnswered "amd", Beep "beep", Interrupted "barged_in", Filler "filler", KeysPressed "keys", KeySent "pressed", BuiltInTool "built_in_tool", ToolBegan "tool_begun", ToolAnswered "tool", CallBack "call_back", OptedOut "opted_out", Transfer "transfer", TransferTaken "transfer_taken", TransferUnanswered "transfer_unanswered", Transferred "transferred", TransferFailed "transfer_failed", AgentTransfer "agent_transfer", AgentChanged "agent_changed", AgentTransferFailed "agent_transfer_failed", WorkflowHop "workflow_hop", GraphNotUsed "graph_not_used", Language "language", Say "say", TransferWanted "transfer_wanted", Digits "digits", Instructions "instructions", ListenerJoined "listener_joined", ListenerLeft "listener_left", OperatorJoined "operator_joined", OperatorLeft "operator_left", ReplyBrokeOff "reply_broke_off", RecogniserLost "deafness", MediaLost "media_lost", MediaBack "media_back", StreamCrashed "stream_crashed", TakenOver "taken_over", FactsLost "facts_lost", Ended "ended");
+spelled!(EventType, Safeguard "safeguard", Received "received", Dialed "dialed", Ringing "ringing", Answered "answered", Overridden "overridden", WhoAnswered "amd", Beep "beep", Interrupted "barged_in", Filler "filler", KeysPressed "keys", KeySent "pressed", BuiltInTool "built_in_tool", ToolBegan "tool_begun", ToolAnswered "tool", CallBack "call_back", OptedOut "opted_out", Transfer "transfer", TransferTaken "transfer_taken", TransferUnanswered "transfer_unanswered", Transferred "transferred", TransferFailed "transfer_failed", AgentTransfer "agent_transfer", AgentChanged "agent_changed", AgentTransferFailed "agent_transfer_failed", Disclosure "disclosure", WorkflowHop "workflow_hop", GraphNotUsed "graph_not_used", Language "language", Say "say", TransferWanted "transfer_wanted", Digits "digits", Instructions "instructions", ListenerJoined "listener_joined", ListenerLeft "listener_left", OperatorJoined "operator_joined", OperatorLeft "operator_left", ReplyBrokeOff "reply_broke_off", RecogniserLost "deafness", MediaLost "media_lost", MediaBack "media_back", StreamCrashed "stream_crashed", TakenOver "taken_over", FactsLost "facts_lost", Ended "ended");
 
 /// Returns a stored event as it is shown. Returns `None` for a name that is not shown.
 pub fn event(row: &EventRow) -> Option<CallEvent> {

@@ -160,6 +160,9 @@ pub struct Conversation {
     /// Transcript in lines `Agent: …` and `User: …`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
+    /// Words that told that an AI speaks; left out if the agent does not say them, or nobody answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disclosure: Option<DisclosureMade>,
     /// Turns, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<Vec<Turn>>,
@@ -217,6 +220,17 @@ impl Conversation {
         self.cost = prices.map(|prices| cost(prices, row, self.usage.as_ref()));
         self
     }
+}
+
+/// Words that told that an AI speaks.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DisclosureMade {
+    /// The words.
+    pub text: String,
+    /// Time at which they were heard to their end, in seconds from the answer; null if they were not.
+    #[schema(required, minimum = 0)]
+    pub heard_at: Option<f64>,
 }
 
 /// A node of the conversation graph in which the call was.

@@ -197,12 +197,17 @@ impl State {
         self.tools.offer(Vec::new());
         self.reply.protected = false;
         fx.push(Effect::AdoptAgent { try_no });
+        if self.must_disclose() {
+            self.disclose_anew(fx);
+        }
         if !self.is_waited_for() {
             return;
         }
         if wanted.to.greets && self.rules.greeting.is_some() && !self.user.unanswered {
             self.opt_out_not_answered();
             self.greet(now_ms, fx);
+        } else if self.discloses_before_answer(fx) {
+            // The agent before does not say it.
         } else if !self.walk_due(now_ms, fx) {
             self.think(now_ms, fx);
         }

@@ -73,11 +73,10 @@ impl State {
     /// Says a last sentence, then ends for `reason`, after `within_ms` at the latest.
     pub(super) fn say_goodbye(&mut self, text: &str, reason: EndReason, within_ms: u64, fx: &mut Vec<Effect>) {
         self.drop_reply(fx);
-        if self.speech.is_some() {
-            fx.push(Effect::StopSpeaking);
-        }
+        self.stop_speech(fx);
         self.leave_listening_timers(fx);
         self.phase = Phase::Closing { reason };
+        let within_ms = within_ms + self.disclosure_ms();
         self.say_all(text, true, fx);
         fx.push(Effect::SetTimer(CallTimer::Closing, within_ms));
     }

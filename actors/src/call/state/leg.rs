@@ -215,6 +215,7 @@ impl State {
             Effect::WriteAnswered,
             event_fact("answered", 0, &detail),
         ]);
+        self.disclose_anew(fx);
         let until_close = self.rules.max_duration_ms - self.rules.closing_lead_ms();
         fx.push(Effect::SetTimer(CallTimer::MaxDuration, until_close));
     }

@@ -225,6 +225,8 @@ impl State {
                 self.leg.rejoined = false;
                 fx.push(Effect::SetTimer(CallTimer::PickUp, PICK_UP_MS));
             }
+            // Nothing else was said.
+            Resume::Talk if self.must_disclose() => self.greet(now_ms, fx),
             Resume::Talk => {
                 self.phase = Phase::Speaking;
                 self.reply.protected = false;

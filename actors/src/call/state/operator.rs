@@ -163,7 +163,7 @@ impl State {
             self.give_up(&why, fx);
         } else if lost {
             self.say_back_with_you(fx);
-        } else if self.user.speaking {
+        } else if self.user.speaking && !self.must_disclose() {
             self.listen(now_ms, fx);
         } else {
             self.answer_words(now_ms, fx);

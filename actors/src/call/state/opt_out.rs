@@ -86,9 +86,7 @@ impl State {
         self.keep_wish(utterance, fx);
         self.stop_reply(fx);
         self.stop_taking_over();
-        if self.speech.is_some() {
-            fx.push(Effect::StopSpeaking);
-        }
+        self.stop_speech(fx);
         self.leave_listening(now_ms, fx);
         self.forget_words();
         self.reply.only_filled = false;

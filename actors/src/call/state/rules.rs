@@ -10,7 +10,7 @@ use domain::{
     agent::{Agent, Successor, UsableTransfer},
     phrases::Phrases,
     pieces::{Directions, spoken},
-    ports::carrier::CarrierAbilities,
+    ports::{carrier::CarrierAbilities, synthesizer::Likely},
     template::{self, CALL_DURATION, Place},
 };
 
@@ -19,6 +19,8 @@ use domain::{
 pub struct Rules {
     /// Longest ringing time.
     pub ring_timeout_ms: u64,
+    /// Words that tell that an AI speaks, if the agent says them.
+    pub disclosure: Option<Likely>,
     /// First words of the agent: announcement and greeting. With `None` the agent waits for the user.
     pub greeting: Option<String>,
     /// Whether the user's words before the first ones of the agent are answered, since only an announcement opens the call.
@@ -112,7 +114,8 @@ fn spoken_texts(agent: &Agent) -> impl Iterator<Item = &str> {
     let messages = messages.map(|transfer| &transfer.transfer_message);
     let texts = [&section.greeting_message, &tools.voicemail_detection.voicemail_message];
     let texts = texts.into_iter().chain(messages).filter_map(|text| text.as_deref());
-    texts.chain([&*config.conversation.listening_announcement])
+    let own = [&*config.conversation.listening_announcement].into_iter();
+    texts.chain(own).chain(agent.disclosure_texts())
 }
 
 impl Rules {
@@ -143,10 +146,15 @@ impl Rules {
         };
         let greeting = rendered(Place::Greeting, config.agent.greeting_message.as_ref(), variables);
         let first_words = opening(variables);
+        let disclosure = agent.disclosure(variables).map(|text| Likely {
+            fixed: agent.disclosure(&BTreeMap::new()).as_ref() == Some(&text),
+            text,
+        });
         Self {
             says_duration: spoken_texts(agent).any(|text| text.contains(CALL_DURATION)),
             introduction: introduction(agent, greeting.as_deref(), variables),
             ring_timeout_ms: u64::try_from(ring_timeout.as_millis()).unwrap_or(u64::MAX),
+            disclosure,
             user_begins: greeting.is_none(),
             greeting_fixed: opening(&BTreeMap::new()) == first_words,
             greeting: first_words,

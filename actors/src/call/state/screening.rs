@@ -27,6 +27,9 @@ impl State {
             told: told + 1,
             since_ms: self.stream_ms(now_ms),
         });
+        if told == 0 {
+            self.disclose_anew(fx);
+        }
         let introduction = self.rules.introduction.clone();
         self.say_all(&introduction, true, fx);
     }

@@ -49,6 +49,7 @@ impl State {
         let Rules {
             greeting,
             greeting_fixed,
+            disclosure,
             phrases,
             ..
         } = &self.rules;
@@ -56,11 +57,19 @@ impl State {
         let greeting = greeting.iter().map(|text| likely(text.clone(), *greeting_fixed));
         let own = phrases.fillers.iter().map(|filler| format!("{filler} "));
         let own = own.chain([phrases.pardon.to_owned()]);
-        greeting.chain(own.map(|text| likely(text, true))).collect()
+        let first = disclosure.iter().cloned().chain(greeting);
+        first.chain(own.map(|text| likely(text, true))).collect()
     }
 
-    /// Says a whole text as one speech.
+    /// Says a whole text as one speech, after the disclosure if that must be said.
     pub(super) fn say_all(&mut self, text: &str, protected: bool, fx: &mut Vec<Effect>) {
+        if !self.disclose(Some((text, protected)), fx) {
+            self.say_now(text, protected, fx);
+        }
+    }
+
+    /// Says a whole text as one speech, at once.
+    pub(super) fn say_now(&mut self, text: &str, protected: bool, fx: &mut Vec<Effect>) {
         let speech = self.new_speech(protected);
         if let Some(speech) = &mut self.speech {
             text.clone_into(&mut speech.text);
@@ -130,6 +139,7 @@ impl State {
         let Some(speech) = slot.take_if(|speech| speech.id == id) else {
             return false;
         };
+        self.disclosure_heard(&speech, heard, at_ms, fx);
         let span = self.span(speech.started_ms.unwrap_or(at_ms), at_ms);
         if let Some(mut turn) = self.history.agent_said(heard, span, interrupted) {
             turn.detail.model = speech.by_model.then(|| self.rules.llm.clone());

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     CallTimer, Commands, Effect, EndReason, Leg, Phase, Rules, State,
+    disclosing::Disclosing,
     ending::GOODBYE_MS,
     event_fact,
     lost::{MediaWishes, Resume},
@@ -226,6 +227,7 @@ impl State {
         state.handed_on = count(&call.events, "transfer");
         state.handovers = count(&call.events, "agent_transfer");
         state.commands = Commands::inherited(&call.events);
+        state.disclosing = Disclosing::inherited(&call.events);
         state.lost_ms = elapsed_ms;
         let verdicts = call.events.iter().filter(|event| event.name == "amd");
         let answered = verdicts.fold(Answered::default(), Answered::told);
@@ -273,6 +275,11 @@ impl State {
             opening => opening,
         };
         match opening {
+            Opening::Answer | Opening::SameQuestion | Opening::AreYouThere if self.must_disclose() => {
+                // The agent has said nothing else.
+                self.user.unanswered = opening == Opening::Answer;
+                return self.greet(now_ms, fx);
+            }
             Opening::Greeting => return self.greet(now_ms, fx),
             Opening::OptedOut => {
                 let goodbye = self.rules.phrases.opted_out;

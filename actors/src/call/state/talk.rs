@@ -131,7 +131,7 @@ impl State {
             self.barged_in(id, heard, at_ms, fx);
             self.interrupted(now_ms, fx);
             self.answer_keys(true, now_ms, fx);
-        } else {
+        } else if !self.goes_on_after_disclosure(id, fx) {
             self.speech_finished(!heard.trim().is_empty(), now_ms, fx);
         }
     }
@@ -251,6 +251,7 @@ impl State {
     /// belong to it, and backchannels need no answer. Keys always do.
     fn is_told_over_speech(&self, utterance: &Utterance, typed: bool) -> bool {
         let opening = !self.leg.inbound && utterance.started_ms < self.pick_up_ends_ms();
+        let opening = opening && !(self.rules.user_begins && self.discloses());
         let tells = words::any(&utterance.text) && !floor::is_nod(&utterance.text);
         matches!(self.phase, Phase::Greeting | Phase::Speaking) && (typed || (!opening && tells))
     }
@@ -345,7 +346,7 @@ impl State {
     fn first_words_over(&mut self, wordless: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         fx.push(Effect::CancelTimer(CallTimer::PickUp));
         self.user.unanswered |= self.rules.user_begins && !wordless;
-        if self.user.unanswered && self.rules.greeting.is_none() {
+        if self.user.unanswered && self.rules.greeting.is_none() && !self.must_disclose() {
             self.answer_words(now_ms, fx);
         } else {
             self.greet(now_ms, fx);
@@ -373,6 +374,10 @@ impl State {
             Some(greeting) => {
                 self.phase = Phase::Greeting;
                 self.say_all(&greeting, self.rules.greeting_protected, fx);
+            }
+            None if self.must_disclose() => {
+                self.phase = Phase::Greeting;
+                self.disclose(None, fx);
             }
             None if self.walk_due(now_ms, fx) => {}
             None => self.listen(now_ms, fx),

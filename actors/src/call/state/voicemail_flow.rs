@@ -64,6 +64,7 @@ impl State {
         self.phase = Phase::Machine(Machine::Message { beeped });
         match self.rules.voicemail_message.clone() {
             Some(message) => {
+                self.disclose_anew(fx);
                 let protected = self.rules.voicemail_protected || self.message_cut;
                 self.say_all(&message, protected, fx);
             }

@@ -135,6 +135,7 @@ impl State {
         self.user.beep_heard = false;
         self.leave_machine(fx);
         self.opt_out_not_answered();
+        self.disclose_anew(fx);
         self.greet(now_ms, fx);
     }
 

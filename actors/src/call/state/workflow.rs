@@ -177,6 +177,9 @@ impl State {
 
     /// Answers the user's words: by the walk if there is one, else by the model.
     pub(super) fn answer_words(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        if self.discloses_before_answer(fx) {
+            return;
+        }
         let Some(walking) = &mut self.walking else {
             return self.think(now_ms, fx);
         };

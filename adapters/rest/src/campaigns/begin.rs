@@ -24,6 +24,9 @@ use crate::{
 
 const NOBODY_IS_CALLED: &str = "the carrier is simulated: nobody is really called";
 
+const UNDISCLOSED: &str = "the agent does not say that an AI speaks, which the EU requires; set its \
+                           `platformSettings.disclosure.enabled` to true";
+
 /// Start that a creating request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begin {
@@ -97,13 +100,20 @@ pub fn launch_warning(state: &RestState) -> Option<String> {
     state.carrier_is_simulated.then(|| NOBODY_IS_CALLED.to_owned())
 }
 
-/// Returns the warnings about the calls of a campaign that begins now or later: whether anybody is called, and
-/// what its agent's providers cannot follow.
+/// Returns the warnings about an agent that dials: its providers' limits, and that it does not say what it is.
+pub fn agent_warnings(state: &RestState, agent: &Agent) -> Vec<String> {
+    let undisclosed = !agent.platform_settings.disclosure.enabled;
+    let undisclosed = undisclosed.then(|| UNDISCLOSED.to_owned());
+    (state.limits)(agent).into_iter().chain(undisclosed).collect()
+}
+
+/// Returns the warnings about the calls of a campaign that begins now or later: whether anybody is called, and those
+/// about its agent.
 pub async fn launch_warnings(state: &RestState, row: &CampaignRow) -> Vec<String> {
     let agent = state.store.agent(row.account, row.agent).await.ok();
     let agent = agent.and_then(|agent| agent::complete(&agent.document).ok());
-    let limits = agent.map(|agent| (state.limits)(&agent)).unwrap_or_default();
-    launch_warning(state).into_iter().chain(limits).collect()
+    let of_agent = agent.map(|agent| agent_warnings(state, &agent)).unwrap_or_default();
+    launch_warning(state).into_iter().chain(of_agent).collect()
 }
 
 /// Returns the warnings about a campaign that was just launched or scheduled.

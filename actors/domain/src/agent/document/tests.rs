@@ -122,7 +122,8 @@ fn a_name_and_a_prompt_are_enough_and_all_else_reads_back_with_the_contracts_def
                 "llm": false,
                 "firstSpeaker": false,
                 "maxDurationSeconds": false
-            }
+            },
+            "disclosure": { "enabled": false }
         },
         "phoneNumbers": [],
         "workflow": { "edges": {}, "nodes": {}, "preventSubagentLoops": false }

@@ -38,12 +38,16 @@ pub const INSTRUCTIONS: &str = "instructions";
 /// Name of the event for each move in the conversation graph.
 pub const WORKFLOW_HOP: &str = "workflow_hop";
 
+/// Name of the event for the words that tell that an AI speaks: `text`, and whether they were `heard` to their end.
+pub const DISCLOSURE: &str = "disclosure";
+
 /// Events of a call that its new owner receives.
-pub const EVENTS_FOR_HEIRS: [&str; 15] = [
+pub const EVENTS_FOR_HEIRS: [&str; 16] = [
     "agent_transfer",
     "agent_transfer_failed",
     "amd",
     CALL_BACK,
+    DISCLOSURE,
     INSTRUCTIONS,
     "language",
     OPERATOR_JOINED,
