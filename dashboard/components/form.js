@@ -23,7 +23,7 @@ import { errorText } from './states.js';
  * @property {boolean} [dense] Of `checks`: side by side.
  * @property {string} [autocomplete]
  * @property {boolean} [autofocus] In a dialog.
- * @property {string} [placeholder]
+ * @property {string | ((values: Record<string, any>) => string | undefined)} [placeholder]
  * @property {(values: Record<string, any>) => boolean} [when] Whether the field is shown.
  * @property {(props: { field: Field, id: string, value: any, onChange: (value: any) => void, describedBy?: string, invalid: boolean }) => any}
  *   [render] A control of one's own.
@@ -53,7 +53,8 @@ export function Fields({ fields, values, errors = {}, onChange }) {
   return fields.filter((field) => !field.when || field.when(values)).map((field) => {
     const id = `${prefix}-${field.name.replace(/[.\s]/g, '-')}`, error = errors[field.name] ?? field.check?.(values[field.name]);
     const describedBy = [field.help && `${id}-help`, error && `${id}-error`].filter(Boolean).join(' ') || undefined;
-    const control = { field, id, value: values[field.name], describedBy, invalid: !!error,
+    const { placeholder } = field, shownField = typeof placeholder === 'function' ? { ...field, placeholder: placeholder(values) } : field;
+    const control = { field: shownField, id, value: values[field.name], describedBy, invalid: !!error,
       onChange: (/** @type {any} */ value) => onChange(field.name, value) };
     const check = field.type === 'checkbox', group = field.type === 'checks' || field.type === 'rows';
     const notes = html`

@@ -19,12 +19,17 @@ export function useChoices() {
       .then(({ data }) => data.models.map((/** @type {any} */ { model, provider }) => ({ value: model, label: provider }))));
     take('tools', entries('/tools', 'toolId'));
     take('rules', entries('/transfer-rules', 'transferRuleId'));
+    take('disclosures', fetch(new URL('../data/disclosures.txt', import.meta.url), { signal })
+      .then((answer) => (answer.ok ? answer.text() : '')).then((table) => table.split('\n').map(disclosureOption)));
     const knowledge = Promise.all([entries('/knowledge-base/groups', 'groupId'), entries('/knowledge-base/documents', 'documentId')]);
     take('knowledge', knowledge.then((both) => both.flat()));
     return () => controller.abort();
   }, []);
   return choices;
 }
+
+/** The code of a language and its text. @param {string} line */
+const disclosureOption = (line) => ({ value: line.split(' ', 1)[0], label: line.slice(line.indexOf(' ') + 1) });
 
 /** @param {any} voice */
 const voiceOption = ({ voiceId, name, provider, languages = [] }) => ({ value: voiceId, label: [name, provider, ...languages].join(' · ') });

@@ -1,13 +1,14 @@
 // All fields of an agent but its graph, in groups: path, control, default.
 import { language, t } from '../lib/i18n.js';
 import { html } from '../lib/ui.js';
+import { atMost } from '../components/form.js';
 import { AGENTS } from '../components/picker.js';
 import { choice, field, flag, json, lines, map, number, options, rows, some, text } from './agent-controls.js';
 import { zones } from './campaign-fields.js';
 
 /** @typedef {import('./agent-controls.js').AgentField} AgentField */
 /** @typedef {import('./agent-controls.js').Option} Option */
-/** @typedef {{ voices?: Option[], models?: Option[], tools?: Option[], knowledge?: Option[], rules?: Option[] }} Choices Of the service. */
+/** @typedef {{ voices?: Option[], models?: Option[], tools?: Option[], knowledge?: Option[], rules?: Option[], disclosures?: Option[] }} Choices Of the service. */
 
 const AGENT = 'conversationConfig.agent.', PROMPT = `${AGENT}prompt.`, TOOLS = `${PROMPT}builtInTools.`;
 const TURN = 'conversationConfig.turn.', TTS = 'conversationConfig.tts.', DATA = 'platformSettings.dataCollection.';
@@ -28,6 +29,16 @@ const voice = ({ voices, models }) => [
   field(`${PROMPT}llm`, { default: 'default', suggestions: models, say: ofService }),
   number(`${PROMPT}temperature`, { default: 0, min: 0, max: 2, step: 0.1 }),
 ];
+
+/** Its default is in the language of the form, or English. @type {(choices: Choices) => AgentField[]} */
+const disclosure = ({ disclosures = [] }) => {
+  const usual = (/** @type {string} */ code) => disclosures.find(({ value }) => value === code)?.label;
+  const main = (/** @type {string | undefined} */ code) => (code ?? 'en').toLowerCase().split(/[-_]/)[0].replace('nb', 'no');
+  return [flag('platformSettings.disclosure.enabled'), {
+    ...text('platformSettings.disclosure.text', 2), check: atMost(500), when: (values) => !!values['platformSettings.disclosure.enabled'],
+    placeholder: (values) => usual(main(values[`${AGENT}primaryLanguage`])) ?? usual('en'),
+  }];
+};
 
 const turns = () => [
   choice(`${TURN}turnEagerness`, ['patient', 'normal', 'eager'], 'normal'),
@@ -114,7 +125,7 @@ function groups(choices = {}) {
     { key: 'general', open: true, fields: [field('name', { required: true }), choice('direction', ['outbound', 'inbound', 'both'], 'outbound'),
       lines('tags')] },
     { key: 'says', open: true, fields: [
-      { ...text(`${PROMPT}prompt`, 12), required: true }, text(`${AGENT}greetingMessage`, 3),
+      { ...text(`${PROMPT}prompt`, 12), required: true }, ...disclosure(choices), text(`${AGENT}greetingMessage`, 3),
       field('conversationConfig.conversation.listeningAnnouncement', { default: '' }),
       field(`${AGENT}primaryLanguage`, { default: 'en', suggestions: languages })] },
     { key: 'voice', open: true, fields: voice(choices) },

@@ -27,7 +27,7 @@ export function FirstSteps({ hasAgent, hasCall, hasCampaign }) {
       name: t('firstSteps.agentName'),
       conversationConfig: { agent: { primaryLanguage: 'en', greetingMessage: t('firstSteps.greeting'),
         prompt: { prompt: t('firstSteps.prompt'), builtInTools: { endCall: { enabled: true } } } } },
-      platformSettings: { privacy: { recordVoice: true }, callActions: { smartOptOut: true },
+      platformSettings: { disclosure: { enabled: true }, privacy: { recordVoice: true }, callActions: { smartOptOut: true },
         dataCollection: { entities: { preferredDay: { type: 'string', description: 'preferred day for a visit' } } } },
     }, { idempotencyKey: keys.agent });
     setMade(true);

@@ -9,13 +9,16 @@ import { useChoices } from './agent-choices.js';
 import { agentGroups } from './agent-fields.js';
 import { agentPatch } from './agent-values.js';
 
+/** What an agent of the dashboard begins with, unlike one of the API. */
+const PRESET = { 'platformSettings.disclosure.enabled': true };
+
 export default function NewAgent() {
   const choices = useChoices();
   const sent = useRef({ body: '', key: '' });
   return html`
     <h1>${t('agents.new')}</h1>
-    <${Form} groups=${agentGroups(choices, {})} submit=${t('agent.create')} onSubmit=${async (/** @type {any} */ _values, /** @type {any} */ changed) => {
-      const agent = agentPatch(changed), body = JSON.stringify(agent);
+    <${Form} groups=${agentGroups(choices, PRESET)} values=${PRESET} submit=${t('agent.create')} onSubmit=${async (/** @type {any} */ _values, /** @type {any} */ changed) => {
+      const agent = agentPatch({ ...PRESET, ...changed }), body = JSON.stringify(agent);
       if (sent.current.body !== body) sent.current = { body, key: newKey() };
       const { data, warning } = await post('/agents/create', agent, { idempotencyKey: sent.current.key });
       toast(warning ?? t('agent.created'));

@@ -116,6 +116,10 @@ export default {
     },
     platformSettings: { summaryLanguage: ['Sprache der Zusammenfassung', 'Kürzel oder Name. Sonst die Sprache des Anrufs.'],
       widget: ['Web-Widget', 'Aussehen des Agenten auf einer Webseite. Ohne Angaben gibt es kein Widget.'] },
+    disclosure: {
+      enabled: ['Zuerst sagen, dass eine KI spricht', 'Die EU verlangt es. Nichts unterbricht diese Worte.'],
+      text: ['Diese Worte', 'In der Sprache des Agenten; {{name}} ist sein Name. Ohne eigenen Text wird der gezeigte gesagt.'],
+    },
     privacy: { recordVoice: ['Anrufe aufzeichnen', 'Sonst wird kein Ton aufbewahrt.'] },
     callActions: {
       smartOptOut: ['„Rufen Sie nicht mehr an“ beachten', 'Setzt die Person auf die Sperrliste.'],

@@ -110,6 +110,10 @@ export default {
     },
     platformSettings: { summaryLanguage: ['Language of summaries', 'A code or name. Without it, the language of the call.'],
       widget: ['Web widget', 'Look of the agent on a web page. Without it there is no widget.'] },
+    disclosure: {
+      enabled: ['Say first that an AI speaks', 'The EU requires it. Nothing interrupts these words.'],
+      text: ['These words', 'In the agent’s language; {{name}} is the agent’s name. Without a text of your own, the one shown is said.'],
+    },
     privacy: { recordVoice: ['Record calls', 'Without it no audio is kept.'] },
     callActions: {
       smartOptOut: ['Respect “do not call me again”', 'Puts the person on the do-not-call list.'],

@@ -32,7 +32,8 @@ pub fn sample() -> Value {
                     "firstVisit": { "type": "boolean", "description": "whether this is your first visit" }
                 }
             },
-            "privacy": { "recordVoice": true }
+            "privacy": { "recordVoice": true },
+            "disclosure": { "enabled": true }
         }
     })
 }

@@ -22,7 +22,7 @@ use super::{
     call_language,
     call_overrides::{self, is_override},
     campaigns::{
-        begin::{agent_warnings, joined, launch_warning, require_ready},
+        begin::{agent_warnings, joined, launch_warning, require_ready, stored_agent_warnings},
         contacts::count_variables,
         settings::dialing_agent,
         variables::OpenVariables,
@@ -60,7 +60,9 @@ pub async fn create(
             async |id| {
                 let row = state.store.conversation(account.id, id).await;
                 let row = row.or_no_such("conversation")?;
-                Ok(Made { row, open: None })
+                let warnings = stored_agent_warnings(&state, (account.id, row.agent)).await;
+                let open = joined(&warnings);
+                Ok(Made { row, open })
             },
             |made| created(&state, made, &account),
         )

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{Agent, Problem, document::at};
+use super::Agent;
 use crate::{
     pieces::{has_words, spoken},
     prompt::main_code,
@@ -17,9 +17,6 @@ pub(super) const BUSINESS: &str = "name";
 
 /// Default texts, each after the code of its language.
 const TEXTS: &str = include_str!("../../data/disclosures.txt");
-
-/// Path of the section.
-const SECTION: &str = "platformSettings.disclosure";
 
 /// `disclosure`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -84,27 +81,6 @@ fn usual(language: &str) -> &'static str {
 
 fn text_of_preset(preset: &Value) -> Option<&str> {
     preset.pointer("/overrides/disclosure/text")?.as_str()
-}
-
-/// Returns the texts without words that an agent would have to say.
-pub(super) fn disclosure_problems(document: &Map<String, Value>) -> Vec<Problem> {
-    let section = at(document, SECTION);
-    let is_enabled = section.is_some_and(|section| section["enabled"] == true);
-    let presets = at(document, "conversationConfig.languagePresets").and_then(Value::as_object);
-    let presets = presets.into_iter().flatten().filter_map(|(code, preset)| {
-        let path = format!("conversationConfig.languagePresets.{code}.overrides.disclosure.text");
-        Some((path, text_of_preset(preset)?))
-    });
-    let own = section.and_then(|section| section.get("text")?.as_str());
-    let own = own.map(|text| (format!("{SECTION}.text"), text));
-    let texts = own.into_iter().chain(presets).filter(|_| is_enabled);
-    let silent = texts.filter(|(_, text)| !has_words(&spoken(text)));
-    let problem = |(path, _)| {
-        let message =
-            "has no words, and would be said; write some, or leave it out (or set it to null) to use the default";
-        Problem::new(path, "invalid", message)
-    };
-    silent.map(problem).collect()
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 use super::{
     Agent, Problem,
     calendars::{self, calendar_problems},
-    disclosure::disclosure_problems,
     graph_limits::graph_problems,
     shape::{Mode, Walk, join, shown},
     table::AGENT,
@@ -186,7 +185,6 @@ fn checked(body: &Value) -> (Map<String, Value>, Vec<Problem>) {
     problems.extend(dangling_edges(&document));
     problems.extend(too_large_graph(&document));
     problems.extend(repeated_numbers(&document));
-    problems.extend(disclosure_problems(&document));
     // If a transfer has a problem of its own, report nothing else about transfers, because the invalid part
     // is missing from the document.
     if !problems.iter().any(|problem| problem.path.starts_with(TRANSFERS)) {

@@ -4,7 +4,7 @@ use actors::campaign::CampaignCommand;
 use axum::response::Response;
 use domain::{
     agent::{self, Agent},
-    id::AccountId,
+    id::{AccountId, AgentId},
     ports::{
         NotReady,
         store::{CampaignRow, CampaignStatus},
@@ -100,20 +100,25 @@ pub fn launch_warning(state: &RestState) -> Option<String> {
     state.carrier_is_simulated.then(|| NOBODY_IS_CALLED.to_owned())
 }
 
-/// Returns the warnings about an agent that dials: its providers' limits, and that it does not say what it is.
+/// Returns the warnings about an agent that dials: that it does not say what it is, and its providers' limits.
 pub fn agent_warnings(state: &RestState, agent: &Agent) -> Vec<String> {
     let undisclosed = !agent.platform_settings.disclosure.enabled;
     let undisclosed = undisclosed.then(|| UNDISCLOSED.to_owned());
-    (state.limits)(agent).into_iter().chain(undisclosed).collect()
+    undisclosed.into_iter().chain((state.limits)(agent)).collect()
 }
 
 /// Returns the warnings about the calls of a campaign that begins now or later: whether anybody is called, and those
 /// about its agent.
 pub async fn launch_warnings(state: &RestState, row: &CampaignRow) -> Vec<String> {
-    let agent = state.store.agent(row.account, row.agent).await.ok();
-    let agent = agent.and_then(|agent| agent::complete(&agent.document).ok());
-    let of_agent = agent.map(|agent| agent_warnings(state, &agent)).unwrap_or_default();
+    let of_agent = stored_agent_warnings(state, (row.account, row.agent)).await;
     launch_warning(state).into_iter().chain(of_agent).collect()
+}
+
+/// Returns the warnings about a stored agent that dials.
+pub async fn stored_agent_warnings(state: &RestState, (account, agent): (AccountId, AgentId)) -> Vec<String> {
+    let agent = state.store.agent(account, agent).await.ok();
+    let agent = agent.and_then(|agent| agent::complete(&agent.document).ok());
+    agent.map(|agent| agent_warnings(state, &agent)).unwrap_or_default()
 }
 
 /// Returns the warnings about a campaign that was just launched or scheduled.

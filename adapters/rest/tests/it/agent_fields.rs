@@ -102,6 +102,7 @@ async fn full(app: &TestApp) -> Value {
                 "prompt": true, "greetingMessage": true, "voiceId": true, "llm": true, "firstSpeaker": true,
                 "maxDurationSeconds": true,
             },
+            "disclosure": { "enabled": true, "text": "An AI of {{name}} speaks." },
         },
         "phoneNumbers": [{ "provider": "simulated", "number": "+15550000002", "label": "Desk" }],
         "workflow": {
@@ -243,6 +244,7 @@ async fn every_default_is_the_contracts() {
         (telephony, "/stateRestrictionEnabled", no.clone()),
         (telephony, "/stateRestrictedNumbers", none.clone()),
         ("/platformSettings", "/overrides/greetingMessage", no.clone()),
+        ("/platformSettings", "/disclosure/enabled", no.clone()),
     ]
     .into_iter()
     .map(|(section, field, value)| (format!("{section}{field}"), value))
@@ -258,6 +260,7 @@ async fn every_default_is_the_contracts() {
     // A string or number without a default is omitted until it is set.
     for pointer in [
         "/conversationConfig/agent/greetingMessage",
+        "/platformSettings/disclosure/text",
         "/conversationConfig/agent/prompt/builtInTools/endCall/description",
         "/conversationConfig/agent/prompt/builtInTools/voicemailDetection/voicemailMessage",
         "/platformSettings/callActions/postCallWebhook",

@@ -28,6 +28,7 @@ mod conversation_files;
 mod conversation_search;
 mod conversations;
 mod directory;
+mod disclosure;
 mod envelope;
 mod events;
 mod hostile;
