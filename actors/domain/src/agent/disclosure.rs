@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::{phrases::Phrases, pieces::is_whole, prompt::NAMES, template::placeholders};
 
-    fn agent(settings: Value) -> Agent {
+    fn agent(settings: &Value) -> Agent {
         serde_json::from_value(json!({
             "name": "Greenfield Dental",
             "conversationConfig": { "languagePresets": {
@@ -122,9 +122,9 @@ mod tests {
     #[test]
     fn the_text_is_that_of_the_language_or_the_default_in_it() {
         let none = BTreeMap::new();
-        assert_eq!(agent(json!({})).disclosure(&none), None);
-        let own = agent(json!({ "enabled": true, "text": "An AI of {{name}} speaks." }));
-        let usual = agent(json!({ "enabled": true }));
+        assert_eq!(agent(&json!({})).disclosure(&none), None);
+        let own = agent(&json!({ "enabled": true, "text": "An AI of {{name}} speaks." }));
+        let usual = agent(&json!({ "enabled": true }));
         for (code, text, default) in [
             (
                 "en",
@@ -173,7 +173,7 @@ mod tests {
                 usual,
             ),
         ] {
-            let agent = agent(json!({ "enabled": true, "text": text }));
+            let agent = agent(&json!({ "enabled": true, "text": text }));
             assert_eq!(agent.disclosure(&values).as_deref(), Some(said), "{text}");
         }
     }

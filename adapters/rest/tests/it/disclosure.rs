@@ -7,7 +7,7 @@ use support::app::TestApp;
 const CAMPAIGNS: &str = "/public/v1/campaigns";
 const WARNING: &str = "set its `platformSettings.disclosure.enabled` to true";
 
-fn disclosure(disclosure: Value) -> Value {
+fn disclosure(disclosure: &Value) -> Value {
     json!({ "platformSettings": { "disclosure": disclosure } })
 }
 
@@ -32,7 +32,7 @@ async fn it_is_off_by_default_and_merged_by_patches() {
         ),
         (json!({ "text": null }), json!({ "enabled": false })),
     ] {
-        let patched = app.client.patch(&path, disclosure(patch)).await.expect(200);
+        let patched = app.client.patch(&path, disclosure(&patch)).await.expect(200);
         assert_eq!(patched.data()["platformSettings"]["disclosure"], expected);
     }
 }
@@ -49,11 +49,11 @@ async fn what_cannot_be_said_is_refused_with_its_path() {
         (json!({ "text": 1 }), "text", "wrong_type"),
         (json!({ "words": "An AI speaks." }), "words", "unknown_field"),
     ] {
-        let answer = app.client.patch(&path, disclosure(given)).await.expect(400);
+        let answer = app.client.patch(&path, disclosure(&given)).await.expect(400);
         let field = format!("platformSettings.disclosure.{field}");
         assert_eq!(answer.fields(), [(&*field, code)]);
     }
-    let longest = disclosure(json!({ "enabled": true, "text": "é".repeat(500) }));
+    let longest = disclosure(&json!({ "enabled": true, "text": "é".repeat(500) }));
     app.client.patch(&path, longest).await.expect(200);
 }
 
@@ -62,7 +62,7 @@ async fn each_launch_of_an_agent_without_it_is_answered_with_a_warning() {
     let app = TestApp::start().await;
     let agent = app.agent().await;
     for enabled in [false, true] {
-        let patch = disclosure(json!({ "enabled": enabled }));
+        let patch = disclosure(&json!({ "enabled": enabled }));
         app.client
             .patch(&format!("/public/v1/agents/{agent}"), patch)
             .await
@@ -111,7 +111,7 @@ async fn placeholders_without_a_value_are_reported_and_the_name_of_the_business_
     let path = format!("/public/v1/agents/{}", app.agent().await);
     let text = "{{name}} of {{city}} speaks by AI.";
     for (enabled, reported) in [(true, true), (false, false)] {
-        let patch = disclosure(json!({ "enabled": enabled, "text": text }));
+        let patch = disclosure(&json!({ "enabled": enabled, "text": text }));
         app.client.patch(&path, patch).await.expect(200);
         let agent = path.rsplit_once('/').unwrap().1;
         let body = json!({ "name": "C", "agentId": agent, "contacts": [{ "phoneNumber": "+15550100010" }] });
