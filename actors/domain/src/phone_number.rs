@@ -1,6 +1,12 @@
 //! Phone numbers in E.164, and the rule by which a text becomes one.
 
+mod notation;
+mod plan;
+
 use std::{fmt, str::FromStr};
+
+use notation::{WHAT_TO_WRITE, Written, is_layout, left_out};
+use plan::Plan;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,32 +23,74 @@ const WITHHELD: &str = "+0000001";
 
 /// A text that is not a phone number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a phone number: write + and 7 to 15 digits, such as +15551234567")]
-pub struct InvalidPhoneNumber(pub String);
+#[error("`{}` is not a phone number: {why}", notation::shown(text))]
+pub struct InvalidPhoneNumber {
+    text: String,
+    why: String,
+}
+
+/// Fewest national digits before a separator for a short rest to be an extension, in a plan with numbers of many lengths.
+const WHOLE: usize = 7;
+/// Most digits of an extension.
+const EXTENSION: usize = 5;
 
 impl PhoneNumber {
-    /// Normalises and validates a text. White space, hyphens and dashes, `.`, `(`, `)` and `/` are removed,
-    /// and a leading `00` becomes `+`. Any other character is an error.
+    /// Reads a text with a plus or `00` and the country code. See [`parse_in`](Self::parse_in).
     pub fn parse(text: &str) -> Result<Self, InvalidPhoneNumber> {
-        let invalid = || InvalidPhoneNumber(text.to_owned());
+        Self::parse_in(text, None)
+    }
+
+    /// Reads a text as people write a number; one without a plus by the plan of `country` (ISO 3166, two letters), if
+    /// there is one. Layout is removed, and so is the trunk prefix before the national number, such as `(0)`. A second
+    /// number, a range or an extension is an error, and so is a length or country code that does not exist, by the
+    /// metadata of libphonenumber.
+    pub fn parse_in(text: &str, country: Option<&str>) -> Result<Self, InvalidPhoneNumber> {
         // Most numbers already have this form, and a file may contain a million of them.
-        if is_plain(text) {
+        if is_plain(text) && is_usual(&text[1..]) {
             return Ok(Self(text.to_owned()));
         }
-        let mut number: String = text.chars().filter(|c| !is_filler(*c)).collect();
-        if let Some(rest) = number.strip_prefix("00") {
-            number = format!("+{rest}");
+        read(text, country).map(Self).map_err(|why| InvalidPhoneNumber {
+            text: text.to_owned(),
+            why,
+        })
+    }
+
+    /// Reads what a carrier calls a number: with or without a plus, or as the address `sip:NUMBER@HOST` or `tel:NUMBER`.
+    pub fn of_carrier(text: &str) -> Option<Self> {
+        let text = text.trim().trim_start_matches('<').trim_end_matches('>');
+        let scheme = ["sip:", "sips:", "tel:"].into_iter().find(|scheme| {
+            text.get(..scheme.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        });
+        let address = &text[scheme.map_or(0, str::len)..];
+        let user = address.split(['@', ';']).next().unwrap_or_default();
+        let parsed = Self::parse(user).ok();
+        parsed.or_else(|| Self::parse(&format!("+{user}")).ok())
+    }
+
+    /// Returns all forms in which the number may stand in the database: as it is, as it is read today, and with the
+    /// trunk prefix that was kept earlier.
+    pub fn spellings(&self) -> Vec<String> {
+        let mut spellings = vec![self.0.clone()];
+        let Ok(today) = Self::parse(&self.0) else {
+            return spellings;
+        };
+        let digits = &today.0[1..];
+        if let Some(plan) = plan::of_digits(digits)
+            && let Some(prefix) = plan.trunk_prefix
+        {
+            let code = plan.code.to_string();
+            spellings.push(format!("+{code}{prefix}{}", &digits[code.len()..]));
         }
-        if is_plain(&number) {
-            Ok(Self(number))
-        } else {
-            Err(invalid())
-        }
+        spellings.push(today.0);
+        spellings.sort_unstable();
+        spellings.dedup();
+        spellings
     }
 
     /// Returns the digits of a search text, with its `+` if it has one; none if it contains anything else.
     pub fn search_text(text: &str) -> Option<String> {
-        let plain: String = text.chars().filter(|c| !is_filler(*c)).collect();
+        let plain: String = text.chars().filter(|c| !is_layout(*c)).collect();
         // Two zeros may also occur within a number. A text as long as a whole number counts as one.
         let plain = match plain.strip_prefix("00") {
             Some(rest) if Self::parse(&format!("+{rest}")).is_ok() => format!("+{rest}"),
@@ -78,11 +126,12 @@ impl PhoneNumber {
         self.is_erased() || self.is_withheld()
     }
 
-    /// Reads a stored number, or the placeholder of an erased or withheld number.
+    /// Reads a stored number, or the placeholder of an erased or withheld number. A number that was stored under an
+    /// earlier rule stays as it is.
     pub fn stored(text: &str) -> Result<Self, InvalidPhoneNumber> {
         match text {
-            ERASED => Ok(Self::erased()),
-            WITHHELD => Ok(Self::withheld()),
+            ERASED | WITHHELD => Ok(Self(text.to_owned())),
+            number if is_plain(number) => Ok(Self(number.to_owned())),
             number => Self::parse(number),
         }
     }
@@ -130,11 +179,89 @@ fn is_plain(text: &str) -> bool {
     })
 }
 
-fn is_filler(c: char) -> bool {
-    c.is_whitespace()
-        || matches!(c, '-' | '.' | '(' | ')' | '/')
-        // Hyphens, dashes and the minus sign that spreadsheets and word processors insert.
-        || matches!(c, '\u{ad}' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}')
+/// Returns whether international digits are a number as it is: of a length that its plan has, and without a trunk prefix.
+fn is_usual(digits: &str) -> bool {
+    plan::of_digits(digits).is_some_and(|plan| {
+        let national = &digits[plan.code.to_string().len()..];
+        let has_prefix = plan.trunk_prefix.is_some_and(|prefix| national.starts_with(prefix));
+        plan.has_length(national.len()) && !has_prefix
+    })
+}
+
+fn read(text: &str, country: Option<&str>) -> Result<String, String> {
+    let mut written = notation::read(text)?;
+    let home = country.and_then(plan::of_country);
+    let Some((plan, national_from)) = plan_of(&written, home)? else {
+        return Err(WHAT_TO_WRITE.to_owned());
+    };
+    without_marked_prefix(&mut written, plan, national_from)?;
+    let national = plan.without_trunk_prefix_of(&written.digits[national_from..]);
+    for &split in &written.splits {
+        let (before, rest) = written.digits.split_at(split);
+        let before = plan.without_trunk_prefix_of(before.get(national_from..).unwrap_or_default());
+        let is_whole = before.len() >= WHOLE && rest.len() <= EXTENSION && plan.has_length(before.len());
+        if !rest.is_empty() && (is_whole || plan.assigns(&before)) {
+            return Err(left_out(rest));
+        }
+    }
+    let number = format!("+{}{national}", plan.code);
+    if !plan.has_length(national.len()) {
+        let (code, words, has) = (plan.code, plan.lengths_in_words(), national.len());
+        return Err(format!("+{code} numbers have {words} after the {code}; this has {has}"));
+    }
+    match is_plain(&number) {
+        true => Ok(number),
+        false => Err(WHAT_TO_WRITE.to_owned()),
+    }
+}
+
+/// Returns the plan of a written number, and where its national part begins. None without a country code.
+fn plan_of(written: &Written, home: Option<&'static Plan>) -> Result<Option<(&'static Plan, usize)>, String> {
+    let digits = written.digits.as_str();
+    let abroad = match written.has_plus {
+        true => Some(digits),
+        false => match home.and_then(|home| home.after_prefix_abroad(digits)) {
+            Some(rest) => Some(rest),
+            None => digits.strip_prefix("00"),
+        },
+    };
+    let Some(abroad) = abroad else {
+        return Ok(home.map(|home| (home, 0)));
+    };
+    if abroad.len() < 7 {
+        return Ok(None);
+    }
+    match plan::of_digits(abroad) {
+        Some(plan) => {
+            let code = plan.code.to_string().len();
+            Ok(Some((plan, digits.len() - abroad.len() + code)))
+        }
+        None if abroad.starts_with('0') => Ok(None),
+        None => Err(format!("no country has the code +{}", &abroad[..3])),
+    }
+}
+
+/// Removes a trunk prefix in parentheses behind the country code, as in `+49 (0) 30`.
+fn without_marked_prefix(written: &mut Written, plan: &Plan, national_from: usize) -> Result<(), String> {
+    let marked = written
+        .groups
+        .iter()
+        .find(|group| group.start == national_from)
+        .cloned();
+    let Some(marked) = marked.filter(|_| national_from > 0) else {
+        return Ok(());
+    };
+    match &written.digits[marked.clone()] {
+        prefix if plan.trunk_prefix == Some(prefix) => {
+            written.remove(marked);
+            Ok(())
+        }
+        "0" => Err(format!(
+            "numbers of +{} have no (0); leave it out, or write the digit without parentheses",
+            plan.code
+        )),
+        _ => Ok(()),
+    }
 }
 
 impl fmt::Display for PhoneNumber {
@@ -154,8 +281,9 @@ impl FromStr for PhoneNumber {
 impl TryFrom<String> for PhoneNumber {
     type Error = InvalidPhoneNumber;
 
+    /// Reads what was stored: texts from clients are read by [`PhoneNumber::parse`].
     fn try_from(text: String) -> Result<Self, InvalidPhoneNumber> {
-        Self::parse(&text)
+        Self::stored(&text)
     }
 }
 
@@ -203,6 +331,121 @@ mod tests {
         ] {
             assert!(PhoneNumber::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_written_is_the_number_or_no_number() {
+        for (text, number) in [
+            ("+49 (0) 30 1234567", "+49301234567"),
+            ("+49(0)30 1234567", "+49301234567"),
+            ("+49 030 1234567", "+49301234567"),
+            ("+490301234567", "+49301234567"),
+            ("0049 (0)30/1234567", "+49301234567"),
+            ("+49 30 / 123 45 67", "+49301234567"),
+            ("+49 33056 / 12345", "+493305612345"),
+            ("(+49) 30 - 1234567", "+49301234567"),
+            ("+44 (0)20 7946 0018", "+442079460018"),
+            ("+44 (020) 7946 0018", "+442079460018"),
+            ("+39 06 1234 5678", "+390612345678"),
+            ("+7 8 (495) 123-45-67", "+74951234567"),
+            ("+7 (800) 555-35-35", "+78005553535"),
+            ("+36 (06) 1 234 5678", "+3612345678"),
+            ("+1 (555) 010 - 0010", "+15550100010"),
+            ("tel:+1-555-010-0010", "+15550100010"),
+            ("\u{202d}+1 555 010 0010\u{202c}", "+15550100010"),
+            ("+43 1 58858-22", "+4315885822"),
+            ("+54 9 11 1234-5678", "+5491112345678"),
+            ("+55 (0 11) 91234-5678", "+5511912345678"),
+        ] {
+            let read = PhoneNumber::parse(text)
+                .map(String::from)
+                .map_err(|error| error.to_string());
+            assert_eq!(read, Ok(number.to_owned()), "{text}");
+        }
+        for (text, why) in [
+            ("+43 1 58858 - 22", "`22` behind the number is a second one"),
+            ("+43 1 58858 (22)", "`22` behind the number"),
+            ("+49 30 1234567 / 68", "`68` behind the number"),
+            ("+49 30 1234567/1234568", "`1234568` behind the number"),
+            ("+15550100010 x7", "`x7` behind the number"),
+            ("+1 555 010 0010 ext. 5", "`ext. 5` behind the number"),
+            ("tel:+15550100010;ext=12", "`;ext=12` behind the number"),
+            ("+999 1234567", "no country has the code +999"),
+            ("+1 555 010 0010 / 1234", "`1234` behind the number"),
+            (
+                "+1 555 010 0010 1234",
+                "+1 numbers have ten digits after the 1; this has 14",
+            ),
+            ("+155501000", "+1 numbers have ten digits after the 1; this has 8"),
+            ("+39 (0)6 1234 5678", "numbers of +39 have no (0)"),
+            (
+                "\u{202d}12345\u{202c}",
+                "`U+202D12345U+202C` is not a phone number: write +",
+            ),
+        ] {
+            let error = PhoneNumber::parse(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn with_a_country_its_own_notation_is_read() {
+        for (text, country, number) in [
+            ("030 1234567", "DE", "+49301234567"),
+            ("(030) 123 45 67", "DE", "+49301234567"),
+            ("020 7946 0018", "GB", "+442079460018"),
+            ("1-555-010-0010", "US", "+15550100010"),
+            ("(555) 010-0010", "US", "+15550100010"),
+            ("011 49 30 1234567", "US", "+49301234567"),
+            ("00 1 555 010 0010", "DE", "+15550100010"),
+            ("06 1234 5678", "IT", "+390612345678"),
+            ("8 (495) 123-45-67", "RU", "+74951234567"),
+            ("06 1 234 5678", "HU", "+3612345678"),
+            ("+15550100010", "DE", "+15550100010"),
+        ] {
+            let read = PhoneNumber::parse_in(text, Some(country)).map_err(|error| error.to_string());
+            assert_eq!(read.map(String::from), Ok(number.to_owned()), "{text}");
+        }
+        assert!(PhoneNumber::parse("030 1234567").is_err());
+    }
+
+    #[test]
+    fn a_carriers_number_may_lack_its_plus_and_be_an_address() {
+        for text in [
+            "+15550100077",
+            "15550100077",
+            "sip:15550100077@example.com",
+            "sip:+15550100077;user=phone@pbx.example.com:5060",
+            "<sips:+15550100077@example.com>",
+            "tel:+15550100077",
+        ] {
+            assert_eq!(
+                PhoneNumber::of_carrier(text).map(String::from).as_deref(),
+                Some("+15550100077"),
+                "{text}"
+            );
+        }
+        for text in [
+            "anonymous",
+            "sip:anonymous@example.com",
+            "",
+            "12345",
+            "sip:support@example.com",
+        ] {
+            assert_eq!(PhoneNumber::of_carrier(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_stored_number_of_the_earlier_rule_stays_and_has_the_spelling_of_today() {
+        let old = PhoneNumber::stored("+490301234567").unwrap();
+        assert_eq!(old.as_str(), "+490301234567");
+        let today = PhoneNumber::parse("+49 30 1234567").unwrap();
+        assert_eq!(old.spellings(), today.spellings());
+        let json = serde_json::to_string(&old).unwrap();
+        assert_eq!(serde_json::from_str::<PhoneNumber>(&json).unwrap(), old);
+        let impossible = PhoneNumber::stored("+99912345678").unwrap();
+        assert_eq!(impossible.spellings(), ["+99912345678"]);
     }
 
     #[test]

@@ -248,7 +248,7 @@ fn caller_id(agent: &Agent, carrier: &str) -> Option<CallerId> {
 }
 
 fn usable(number: &str) -> Option<PhoneNumber> {
-    match PhoneNumber::parse(number) {
+    match PhoneNumber::stored(number) {
         Ok(number) => Some(number),
         Err(error) => {
             tracing::warn!(%error, "agent's phone number not usable as caller id");

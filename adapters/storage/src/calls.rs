@@ -18,7 +18,7 @@ use super::{
     attempt_guard::tries,
     campaign_rows::LOOK_AGAIN,
     contact_states::{self, ContactKey, ContactState},
-    conversations, idempotency,
+    conversations, do_not_call, idempotency,
     rows::{Columns, affected, composed, to_json, unavailable},
 };
 
@@ -133,11 +133,7 @@ pub(super) async fn continue_as(
 }
 
 async fn is_not_to_be_called(work: &mut Work<'_>, account: AccountId, new: &NewCall) -> StoreResult<bool> {
-    let query = sqlx::query("SELECT phone_number FROM do_not_call WHERE account = $1 AND phone_number = $2")
-        .bind(account.to_string())
-        .bind(new.phone_number.as_str().to_owned());
-    let found = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
-    Ok(found.is_some())
+    do_not_call::holds(work, &account.to_string(), &new.phone_number).await
 }
 
 async fn waiting(work: Work<'_>) -> StoreResult<WaitingCalls> {

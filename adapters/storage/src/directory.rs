@@ -170,7 +170,7 @@ impl DirectoryStore for SqlStore {
     }
 
     async fn count_do_not_call(&self, account: AccountId, numbers: &[PhoneNumber]) -> StoreResult<i64> {
-        let numbers = numbers.iter().map(|number| number.as_str().to_owned()).collect();
+        let numbers = numbers.to_vec();
         self.read(move |work| Box::pin(do_not_call::count(work, account, numbers)))
             .await
     }

@@ -1,5 +1,7 @@
 //! The accounts' do-not-call lists.
 
+use std::collections::HashSet;
+
 use domain::{
     id::{AccountId, AttemptId},
     phone_number::PhoneNumber,
@@ -72,25 +74,59 @@ pub(super) async fn list(
         .collect()
 }
 
-/// Returns how many of these numbers are on the list.
-pub(super) async fn count(work: Work<'_>, account: AccountId, numbers: Vec<String>) -> StoreResult<i64> {
-    let mut listed = 0;
-    for chunk in numbers.chunks(ROWS_PER_INSERT) {
+/// Returns which of these numbers are on the list, in any of their spellings, by their places.
+pub(super) async fn listed<'n>(
+    work: &mut Work<'_>,
+    account: &str,
+    numbers: impl IntoIterator<Item = &'n PhoneNumber>,
+) -> StoreResult<HashSet<usize>> {
+    let spelled = |(place, number): (usize, &PhoneNumber)| {
+        let spellings = number.spellings().into_iter();
+        spellings.map(move |spelling| (spelling, place)).collect::<Vec<_>>()
+    };
+    let spellings: Vec<(String, usize)> = numbers.into_iter().enumerate().flat_map(spelled).collect();
+    let mut listed = HashSet::new();
+    for chunk in spellings.chunks(ROWS_PER_INSERT) {
         let query = composed(format!(
-            "SELECT COUNT(*) AS listed FROM do_not_call WHERE account = $1 AND phone_number IN ({})",
+            "SELECT phone_number FROM do_not_call WHERE account = $1 AND phone_number IN ({})",
             places(2, chunk.len())
         ));
-        let query = query.bind(account.to_string());
-        let query = chunk.iter().fold(query, |query, number| query.bind(number.clone()));
-        let row = query.fetch_one(&mut *work.conn).await.map_err(unavailable)?;
-        listed += row.int("listed")?;
+        let query = query.bind(account.to_owned());
+        let query = chunk
+            .iter()
+            .fold(query, |query, (spelling, _)| query.bind(spelling.clone()));
+        for row in query.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+            let found = row.text("phone_number")?;
+            listed.extend(
+                chunk
+                    .iter()
+                    .filter(|(spelling, _)| *spelling == found)
+                    .map(|(_, place)| place),
+            );
+        }
     }
     Ok(listed)
 }
 
+/// Returns whether a number is on the list, in any of its spellings.
+pub(super) async fn holds(work: &mut Work<'_>, account: &str, number: &PhoneNumber) -> StoreResult<bool> {
+    Ok(!listed(work, account, [number]).await?.is_empty())
+}
+
+/// Returns how many of these numbers are on the list.
+pub(super) async fn count(mut work: Work<'_>, account: AccountId, numbers: Vec<PhoneNumber>) -> StoreResult<i64> {
+    let listed = listed(&mut work, &account.to_string(), &numbers).await?;
+    Ok(listed.len() as i64)
+}
+
 pub(super) async fn remove(work: Work<'_>, account: AccountId, number: PhoneNumber) -> StoreResult<()> {
-    let delete = sqlx::query("DELETE FROM do_not_call WHERE account = $1 AND phone_number = $2")
-        .bind(account.to_string())
-        .bind(number.as_str().to_owned());
+    let spellings = number.spellings();
+    let delete = composed(format!(
+        "DELETE FROM do_not_call WHERE account = $1 AND phone_number IN ({})",
+        places(2, spellings.len())
+    ));
+    let delete = spellings
+        .into_iter()
+        .fold(delete.bind(account.to_string()), |query, spelling| query.bind(spelling));
     found(affected(delete, work.conn).await?)
 }

@@ -22,6 +22,24 @@ static PARSED: LazyLock<Table> = LazyLock::new(|| {
             Some((prefix, names.split(' ').filter_map(|name| name.parse().ok()).collect()))
         })
         .collect();
+    // An exchange that has no line of its own may be in any zone of its area code.
+    let within: Vec<(&str, Vec<Tz>)> = zones
+        .keys()
+        .flat_map(|prefix| {
+            (1..prefix.len())
+                .filter_map(|length| zones.get_key_value(&prefix[..length]))
+                .map(|(shorter, _)| (*shorter, zones[prefix].clone()))
+        })
+        .collect();
+    let mut zones = zones;
+    for (shorter, inner) in within {
+        let all = zones.entry(shorter).or_default();
+        for zone in inner {
+            if !all.contains(&zone) {
+                all.push(zone);
+            }
+        }
+    }
     let longest = zones.keys().map(|prefix| prefix.len()).max().unwrap_or(0);
     Table { zones, longest }
 });
@@ -68,6 +86,24 @@ mod tests {
         assert_eq!(names("+4930123456"), ["Europe/Berlin"]);
         assert_eq!(names("+919812345678"), ["Asia/Kolkata"]);
         assert_eq!(names("+61893001234"), ["Australia/Adelaide", "Australia/Perth"]);
+    }
+
+    #[test]
+    fn an_unknown_exchange_may_be_in_any_zone_of_its_area_code() {
+        for (number, expected) in [
+            ("+14235550100", ["America/Chicago", "America/New_York"]),
+            ("+13085550100", ["America/Chicago", "America/Denver"]),
+            ("+18505550100", ["America/Chicago", "America/New_York"]),
+            ("+18125550100", ["America/Chicago", "America/New_York"]),
+            ("+12705550100", ["America/Chicago", "America/New_York"]),
+            ("+19065550100", ["America/Chicago", "America/New_York"]),
+            ("+15415550100", ["America/Denver", "America/Los_Angeles"]),
+            ("+18075550100", ["America/Toronto", "America/Winnipeg"]),
+        ] {
+            let mut zones = names(number);
+            zones.sort_unstable();
+            assert_eq!(zones, expected, "{number}");
+        }
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl CallStore for MemoryStore {
         if tables.agents.get(&new.agent).is_none_or(|row| row.account != account) {
             return Err(StoreError::NotFound);
         }
-        if tables.do_not_call.contains_key(&(account, new.phone_number.clone())) {
+        if tables.is_listed(account, &new.phone_number) {
             return Ok(QueuedCall::DoNotCall);
         }
         let now = self.now();

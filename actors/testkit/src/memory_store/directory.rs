@@ -20,6 +20,14 @@ use domain::{
 };
 
 impl Tables {
+    /// Returns whether a number is on the account's do-not-call list, in any of its spellings.
+    pub(super) fn is_listed(&self, account: AccountId, number: &PhoneNumber) -> bool {
+        let mut spellings = number.spellings().into_iter();
+        spellings.any(|spelling| {
+            PhoneNumber::stored(&spelling).is_ok_and(|number| self.do_not_call.contains_key(&(account, number)))
+        })
+    }
+
     /// Returns the numbers of a document that belong to another account or that another agent answers.
     fn taken(&self, account: AccountId, agent: Option<AgentId>, document: &Map<String, Value>) -> Vec<PhoneNumber> {
         let mut taken = named_numbers(document);
@@ -434,12 +442,20 @@ impl DirectoryStore for MemoryStore {
 
     async fn count_do_not_call(&self, account: AccountId, numbers: &[PhoneNumber]) -> StoreResult<i64> {
         let tables = self.open()?;
-        let is_listed = |number: &&PhoneNumber| tables.do_not_call.contains_key(&(account, (*number).clone()));
+        let is_listed = |number: &&PhoneNumber| tables.is_listed(account, number);
         Ok(i64::try_from(numbers.iter().filter(is_listed).count()).unwrap_or(i64::MAX))
     }
 
     async fn remove_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()> {
-        let removed = self.open()?.do_not_call.remove(&(account, number.clone()));
-        removed.map(drop).ok_or(StoreError::NotFound)
+        let spellings = number.spellings();
+        let is_it =
+            |owner: AccountId, listed: &PhoneNumber| owner == account && spellings.contains(&listed.to_string());
+        let mut tables = self.open()?;
+        let before = tables.do_not_call.len();
+        tables.do_not_call.retain(|(owner, listed), _| !is_it(*owner, listed));
+        match tables.do_not_call.len() < before {
+            true => Ok(()),
+            false => Err(StoreError::NotFound),
+        }
     }
 }

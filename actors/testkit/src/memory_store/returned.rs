@@ -75,9 +75,7 @@ impl Tables {
             turns: turns.map(|(_, turn)| turn.clone()).collect(),
             events: told.cloned().collect(),
             collected: entry.collected.clone(),
-            opted_out: self
-                .do_not_call
-                .contains_key(&(entry.account, entry.phone_number.clone())),
+            opted_out: self.is_listed(entry.account, &entry.phone_number),
             attempt,
         })
     }

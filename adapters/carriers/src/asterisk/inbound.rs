@@ -74,15 +74,9 @@ pub fn announced(channel: &Channel, args: &[String]) -> Option<InboundCall> {
     Some(InboundCall {
         carrier: NAME,
         call: CarrierCallId::checked(&channel.id)?,
-        from: number(&channel.caller.number),
-        to: number(called.unwrap_or(&channel.dialplan.exten))?,
+        from: PhoneNumber::of_carrier(&channel.caller.number),
+        to: PhoneNumber::of_carrier(called.unwrap_or(&channel.dialplan.exten))?,
     })
-}
-
-/// Parses a number. Trunks send international numbers with or without the plus sign.
-fn number(text: &str) -> Option<PhoneNumber> {
-    let parsed = PhoneNumber::parse(text).ok();
-    parsed.or_else(|| PhoneNumber::parse(&format!("+{text}")).ok())
 }
 
 #[cfg(test)]

@@ -142,7 +142,7 @@ fn leg(event: &'static str, payload: &Payload, progress: CallProgress) -> Result
 }
 
 fn announcement(payload: &Payload) -> Result<Announcement, WebhookError> {
-    let number = |text: &Option<String>| text.as_deref().and_then(|text| PhoneNumber::parse(text).ok());
+    let number = |text: &Option<String>| text.as_deref().and_then(PhoneNumber::of_carrier);
     Ok(Announcement {
         call: id("call.initiated", payload)?,
         from: number(&payload.from),

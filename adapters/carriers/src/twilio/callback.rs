@@ -151,15 +151,12 @@ pub fn announcement(fields: &Fields) -> Result<Announcement, CallbackError> {
     })
 }
 
-/// Parses a number in E.164 with its plus, as Twilio writes it, alone or as the user of a SIP address. Withheld
-/// numbers have no such form, or are the digits of a word such as `anonymous`.
+/// Parses a number. Withheld numbers are no numbers, or the digits of a word such as `anonymous`.
 fn number(text: &str) -> Option<PhoneNumber> {
-    let address = text.strip_prefix("sip:").or_else(|| text.strip_prefix("sips:"));
-    let text = address.map_or(text, |address| address.split('@').next().unwrap_or_default());
     // anonymous, restricted, blocked, unknown, unavailable
-    let withheld = ["+266696687", "+7378742833", "+2562533", "+8656696", "+86282452253"];
-    let number = text.starts_with('+') && !withheld.contains(&text);
-    number.then(|| PhoneNumber::parse(text).ok()).flatten()
+    const WITHHELD: [&str; 5] = ["+266696687", "+7378742833", "+2562533", "+8656696", "+86282452253"];
+    let number = PhoneNumber::of_carrier(text)?;
+    (!WITHHELD.contains(&number.as_str())).then_some(number)
 }
 
 /// Returns the progress that a status means, with the SIP code of an end if there is one.

@@ -7,7 +7,7 @@ use domain::{
 };
 use serde::Deserialize;
 
-use super::{event, instructions::number};
+use super::event;
 
 /// A placed call.
 #[derive(Deserialize)]
@@ -80,7 +80,8 @@ impl Call {
 
     /// Converts the call to a [`ListedCall`] if we placed it to this number. Vonage keeps no mark of ours on a call.
     pub fn listed(&self, to: &str) -> Option<ListedCall> {
-        let called = number(self.to.as_ref()?.number.as_deref()?)?;
+        // As it was dialed, also if it was stored under an earlier rule.
+        let called = PhoneNumber::stored(&format!("+{}", self.to.as_ref()?.number.as_deref()?)).ok()?;
         (self.direction == "outbound" && called.as_str() == to).then_some(())?;
         Some(ListedCall {
             call: CarrierCallId::checked(&self.uuid)?,

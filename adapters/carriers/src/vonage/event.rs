@@ -2,11 +2,13 @@
 //!
 //! Source: <https://developer.vonage.com/en/voice/voice-api/webhook-reference>
 
-use domain::ports::carrier::{CallProgress, CarrierCallId, EndCause, MachineVerdict};
+use domain::{
+    phone_number::PhoneNumber,
+    ports::carrier::{CallProgress, CarrierCallId, EndCause, MachineVerdict},
+};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::instructions::number;
 use crate::{webhooks::Announcement, words::plain_words};
 
 /// Content of a webhook about a leg.
@@ -128,8 +130,8 @@ pub fn announcement(body: &[u8]) -> Result<Announcement, EventError> {
     let body = Body::read(body)?;
     Ok(Announcement {
         call: body.call()?,
-        from: body.from.as_str().and_then(number),
-        to: body.to.as_str().and_then(number),
+        from: body.from.as_str().and_then(PhoneNumber::of_carrier),
+        to: body.to.as_str().and_then(PhoneNumber::of_carrier),
     })
 }
 

@@ -1,7 +1,5 @@
 //! Attempts that would be refused their permit whenever they asked: they end, or are put off, before they take a line.
 
-use std::collections::HashSet;
-
 use domain::{
     id::{AttemptId, CampaignId, NodeId},
     phone_number::PhoneNumber,
@@ -18,6 +16,7 @@ use super::{
 use crate::{
     Work,
     contact_states::{self, ContactKey},
+    do_not_call,
     rows::{Columns, ROWS_PER_INSERT, affected, composed, places, unavailable},
 };
 
@@ -95,15 +94,16 @@ pub(super) async fn pass_over(mut work: Work<'_>, ahead: Ahead) -> StoreResult<V
 
 async fn refused(work: &mut Work<'_>, source: &Source, ahead: &Ahead) -> StoreResult<Vec<(Candidate, Refused)>> {
     let candidates = candidates(work, source, ahead.window).await?;
-    let listed = listed(work, source, &candidates).await?;
+    let numbers = candidates.iter().map(|candidate| &candidate.number);
+    let listed = do_not_call::listed(work, &source.account.to_string(), numbers).await?;
     let rules = rules(work, source).await?;
     let now = work.now;
-    let why = |number: &PhoneNumber| match Bar::of(number, listed.contains(number.as_str()), &ahead.restricted) {
+    let why = |place: usize, number: &PhoneNumber| match Bar::of(number, listed.contains(&place), &ahead.restricted) {
         Some(bar) => Some(Refused::Barred(bar)),
         None => by_rules(rules.as_ref()?, number, now).map(Refused::ByRules),
     };
-    let refused = candidates.into_iter().filter_map(|candidate| {
-        let why = why(&candidate.number)?;
+    let refused = candidates.into_iter().enumerate().filter_map(|(place, candidate)| {
+        let why = why(place, &candidate.number)?;
         Some((candidate, why))
     });
     Ok(refused.collect())
@@ -166,26 +166,6 @@ async fn candidates(work: &mut Work<'_>, source: &Source, window: i64) -> StoreR
         .map(|row| candidate(row, Waiting::GivenBack(row.int("idx")?)));
     let fresh = fresh.iter().map(|row| candidate(row, Waiting::Fresh(row.int("idx")?)));
     queued.chain(given_back).chain(fresh).collect()
-}
-
-/// Returns the candidates' numbers that are on the account's do-not-call list.
-async fn listed(work: &mut Work<'_>, source: &Source, candidates: &[Candidate]) -> StoreResult<HashSet<String>> {
-    let mut listed = HashSet::new();
-    for chunk in candidates.chunks(ROWS_PER_INSERT) {
-        let query = composed(format!(
-            "SELECT phone_number FROM do_not_call WHERE account = $1 AND phone_number IN ({})",
-            places(2, chunk.len())
-        ));
-        let query = chunk
-            .iter()
-            .fold(query.bind(source.account.to_string()), |query, candidate| {
-                query.bind(candidate.number.as_str().to_owned())
-            });
-        for row in query.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
-            listed.insert(row.text("phone_number")?);
-        }
-    }
-    Ok(listed)
 }
 
 /// A candidate that this transaction has claimed.

@@ -17,10 +17,13 @@ use crate::{
     attempt_guard::{Guarded, SENT, bind_claim},
     contact_states::{self, ContactState},
     dial_journal::DialNote,
-    locks,
+    do_not_call, locks,
     rows::{Columns, composed, unavailable},
     safeguards::{self, Subject},
 };
+
+/// Error of an attempt whose number nobody has.
+const INVALID_NUMBER: &str = "invalid-number";
 
 /// Delay of an attempt whose number is being called by another one.
 const NUMBER_BUSY_DELAY: Duration = Duration::from_secs(30);
@@ -38,7 +41,8 @@ pub(super) async fn permit(
         steps::give_back(&mut work, claim).await?;
         return Ok((Permit::CampaignNotRunning, Vec::new()));
     }
-    if let Some(bar) = Bar::of(&number, row.flag("do_not_call")?, &request.restricted_prefixes) {
+    let on_the_list = do_not_call::holds(&mut work, &row.text("account")?, &number).await?;
+    if let Some(bar) = Bar::of(&number, on_the_list, &request.restricted_prefixes) {
         return Ok((bar.refuse(&mut work, claim).await?, Vec::new()));
     }
     if row.flag("number_busy")? {
@@ -106,6 +110,8 @@ pub(super) async fn refuse_by_rules(work: &mut Work<'_>, claim: Claim, judgement
 pub(super) enum Bar {
     DoNotCall,
     Restricted,
+    /// The number was stored under an earlier rule, and nobody has it.
+    Impossible,
 }
 
 impl Bar {
@@ -114,6 +120,8 @@ impl Bar {
         let begins_with = |prefix: &String| number.as_str().starts_with(prefix.as_str());
         if number.is_nobodys() || on_the_list {
             Some(Self::DoNotCall)
+        } else if PhoneNumber::parse(number.as_str()).is_err() {
+            Some(Self::Impossible)
         } else {
             restricted.iter().any(begins_with).then_some(Self::Restricted)
         }
@@ -124,6 +132,11 @@ impl Bar {
         let (error, permit) = match self {
             Self::DoNotCall => ("do-not-call", Permit::DoNotCall),
             Self::Restricted => ("restricted", Permit::Restricted),
+            Self::Impossible => {
+                let error = INVALID_NUMBER.to_owned();
+                refuse(work, claim, Ended::Failed, error.clone()).await?;
+                return Ok(Permit::NotAllowed { error });
+            }
         };
         refuse(work, claim, Ended::Cancelled, error.to_owned()).await?;
         Ok(permit)
@@ -140,9 +153,6 @@ async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
         "SELECT a.account, a.phone_number, {RULES}, \
          CAST(CASE WHEN c.status = 'running' AND c.deleted_at IS NULL AND (c.closes_at IS NULL OR c.closes_at > $4) \
               THEN 1 ELSE 0 END AS BIGINT) AS campaign_runs, \
-         CAST(CASE WHEN EXISTS (SELECT 1 FROM do_not_call d \
-              WHERE d.account = a.account AND d.phone_number = a.phone_number) THEN 1 ELSE 0 END AS BIGINT) \
-              AS do_not_call, \
          CAST(CASE WHEN EXISTS (SELECT 1 FROM attempts o \
               WHERE o.account = a.account AND o.phone_number = a.phone_number AND o.id <> a.id \
               AND o.state IN {SENT}) THEN 1 ELSE 0 END AS BIGINT) AS number_busy \
@@ -163,9 +173,6 @@ async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
 async fn checks_of_single_call(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
     let query = composed(format!(
         "SELECT a.account, a.phone_number, {RULES}, CAST(1 AS BIGINT) AS campaign_runs, \
-         CAST(CASE WHEN EXISTS (SELECT 1 FROM do_not_call d \
-              WHERE d.account = a.account AND d.phone_number = a.phone_number) THEN 1 ELSE 0 END AS BIGINT) \
-              AS do_not_call, \
          CAST(CASE WHEN EXISTS (SELECT 1 FROM attempts o \
               WHERE o.account = a.account AND o.phone_number = a.phone_number AND o.id <> a.id \
               AND o.state IN {SENT}) THEN 1 ELSE 0 END AS BIGINT) AS number_busy \

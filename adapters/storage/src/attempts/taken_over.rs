@@ -18,7 +18,7 @@ use super::claim;
 use crate::{
     SqlStore, Work,
     attempt_guard::{Guarded, Held, SENT, tries},
-    calls, campaign_contacts, facts, inbound,
+    calls, campaign_contacts, do_not_call, facts, inbound,
     rows::{Columns, composed, to_json, unavailable, unique},
     turns,
 };
@@ -73,11 +73,7 @@ async fn returned(work: &mut Work<'_>, node: NodeId, held: &Held) -> StoreResult
     let attempt = attempt_of(work, node, held).await?;
     let id = attempt.claim.attempt;
     let query = sqlx::query(
-        "SELECT a.kind, a.dial_token, a.caller_id, a.answered_at, a.collected, \
-         CAST(CASE WHEN EXISTS (SELECT 1 FROM do_not_call d \
-              WHERE d.account = a.account AND d.phone_number = a.phone_number) THEN 1 ELSE 0 END AS BIGINT) \
-              AS do_not_call \
-         FROM attempts a WHERE a.id = $1",
+        "SELECT kind, account, phone_number, dial_token, caller_id, answered_at, collected FROM attempts WHERE id = $1",
     );
     let row = query.bind(id.to_string()).fetch_one(&mut *work.conn).await;
     let row = row.map_err(unavailable)?;
@@ -85,6 +81,7 @@ async fn returned(work: &mut Work<'_>, node: NodeId, held: &Held) -> StoreResult
     let token = token.ok_or_else(|| StoreError::Damaged(format!("attempt {id} was sent and has no token")))?;
     let answered_at = row.maybe_time("answered_at")?.unwrap_or(work.now);
     let elapsed_ms = ((work.now.0 - answered_at.0) / 1_000).max(0);
+    let opted_out = do_not_call::holds(work, &row.text("account")?, &row.number("phone_number")?).await?;
     let turns = turns::of(work.again(), id).await?;
     let events = events(work, held).await?;
     let taken = events.iter().filter(|event| event.name == TAKEN_OVER).count();
@@ -108,7 +105,7 @@ async fn returned(work: &mut Work<'_>, node: NodeId, held: &Held) -> StoreResult
         turns,
         events,
         collected: row.json("collected")?,
-        opted_out: row.flag("do_not_call")?,
+        opted_out,
         attempt,
     })
 }

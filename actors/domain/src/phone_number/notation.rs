@@ -1,0 +1,121 @@
+//! How people write a number: digits, their layout, and what may be a second number or an extension.
+
+/// Fewest digits before a separator for what follows to be called an extension.
+const FEWEST_BEFORE: usize = 6;
+
+/// A text of digits and layout.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    /// Whether a plus comes first.
+    pub(super) has_plus: bool,
+    pub(super) digits: String,
+    /// Digits in parentheses, as ranges of `digits`.
+    pub(super) groups: Vec<std::ops::Range<usize>>,
+    /// Places in `digits` where another number, the end of a range or an extension may begin.
+    pub(super) splits: Vec<usize>,
+}
+
+/// Reads a text. Returns the reason if it contains anything but a number's digits and layout.
+pub(super) fn read(text: &str) -> Result<Written, String> {
+    let visible: String = text.chars().filter(|c| !is_invisible(*c)).collect();
+    let visible = visible.trim();
+    let scheme = visible.get(..4).filter(|scheme| scheme.eq_ignore_ascii_case("tel:"));
+    let visible = &visible[scheme.map_or(0, str::len)..];
+    let mut written = Written::default();
+    let mut open = None;
+    let mut spaced = false;
+    let mut characters = visible.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        match c {
+            '0'..='9' => written.digits.push(c),
+            '+' if written.digits.is_empty() && !written.has_plus => written.has_plus = true,
+            '(' => open = Some(written.digits.len()),
+            ')' => written.close(open.take(), visible[at + 1..].chars().all(is_layout)),
+            '/' => written.split(),
+            _ if is_dash(c) => {
+                let next_is_space = characters.peek().is_some_and(|(_, next)| next.is_whitespace());
+                if spaced && next_is_space {
+                    written.split();
+                }
+            }
+            _ if is_layout(c) => {}
+            _ => return Err(written.foreign(&visible[at..], c)),
+        }
+        spaced = c.is_whitespace();
+    }
+    Ok(written)
+}
+
+impl Written {
+    fn split(&mut self) {
+        self.splits.push(self.digits.len());
+    }
+
+    /// Ends digits in parentheses. Behind a number they are an extension.
+    fn close(&mut self, open: Option<usize>, is_last: bool) {
+        let Some(open) = open else { return };
+        self.groups.push(open..self.digits.len());
+        if is_last {
+            self.splits.push(open);
+        }
+    }
+
+    fn foreign(&self, rest: &str, c: char) -> String {
+        if self.digits.len() >= FEWEST_BEFORE && (c.is_ascii_alphabetic() || matches!(c, '#' | ';' | ',' | '*' | ':')) {
+            left_out(rest)
+        } else {
+            WHAT_TO_WRITE.to_owned()
+        }
+    }
+
+    /// Removes digits that are not dialed.
+    pub(super) fn remove(&mut self, range: std::ops::Range<usize>) {
+        let length = range.len();
+        for split in &mut self.splits {
+            if *split >= range.end {
+                *split -= length;
+            }
+        }
+        self.digits.drain(range);
+    }
+}
+
+/// The way out, where no better one is known.
+pub(super) const WHAT_TO_WRITE: &str = "write + and 7 to 15 digits, such as +15551234567";
+
+/// Returns the reason for a text that has more than one number.
+pub(super) fn left_out(rest: &str) -> String {
+    let rest: String = rest.trim().chars().take(20).collect();
+    format!("`{rest}` behind the number is a second one, a range or an extension; leave it out")
+}
+
+/// Returns whether a character only separates or marks digits.
+pub(super) fn is_layout(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '.' | '(' | ')' | '/') || is_dash(c)
+}
+
+/// Hyphens, dashes and the minus sign that spreadsheets and word processors insert.
+fn is_dash(c: char) -> bool {
+    matches!(
+        c,
+        '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}'
+    )
+}
+
+/// Returns whether a character is not seen: marks of direction and width that copied texts contain.
+pub(super) fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Returns a text as a message shows it: characters that are not seen by their code.
+pub(super) fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_invisible(c) || c.is_control() {
+            true => shown.push_str(&format!("U+{:04X}", u32::from(c))),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
