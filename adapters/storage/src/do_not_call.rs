@@ -11,7 +11,7 @@ use domain::{
 
 use super::{
     Work, account_events, locks,
-    rows::{Columns, Conditions, ROWS_PER_INSERT, affected, composed, found, places, unavailable},
+    rows::{AnyQuery, Columns, Conditions, ROWS_PER_INSERT, affected, composed, found, places, unavailable},
 };
 
 /// Adds a number, at the wish of the person in a call if there is one.
@@ -127,6 +127,6 @@ pub(super) async fn remove(work: Work<'_>, account: AccountId, number: PhoneNumb
     ));
     let delete = spellings
         .into_iter()
-        .fold(delete.bind(account.to_string()), |query, spelling| query.bind(spelling));
+        .fold(delete.bind(account.to_string()), AnyQuery::bind);
     found(affected(delete, work.conn).await?)
 }

@@ -123,7 +123,7 @@ mod tests {
                         gate.filter(sample);
                         let denormal = gate.high_pass.z.iter().any(|z| z.is_subnormal());
                         assert!(!denormal, "{rate} Hz, sample {n}");
-                        if n as u32 % (rate * 16 / 1_000) == 0 {
+                        if (n as u32).is_multiple_of(rate * 16 / 1_000) {
                             gate.admit(0.0);
                         }
                     }

@@ -169,7 +169,7 @@ mod tests {
     fn line(code: u16) -> String {
         let regions = DATABASE.by_code(&code).unwrap();
         let kinds = regions.iter().flat_map(|region| kinds(region));
-        let lengths = kinds.flat_map(|kind| kind.possible_length());
+        let lengths = kinds.flat_map(Descriptor::possible_length);
         let bits = lengths.fold(0_u32, |all, length| {
             all | 1_u32.checked_shl((*length).into()).unwrap_or(0)
         });

@@ -1,7 +1,10 @@
 //! Attempts that are refused before they take a line.
 
-use super::{Fixture, number, outcome};
-use domain::ports::store::{AttemptKind, CampaignStatus, ConversationStatus, NextAttempt};
+use super::{Fixture, contact, number, outcome};
+use domain::{
+    phone_number::PhoneNumber,
+    ports::store::{AttemptKind, CampaignContact, CampaignStatus, ConversationStatus, NextAttempt, Permit},
+};
 
 pub async fn numbers_that_nobody_dials_are_refused_before_a_claim(fixture: Fixture) {
     let scene = fixture.scene().await;
@@ -67,4 +70,60 @@ pub async fn nothing_is_refused_while_a_campaign_is_paused(fixture: Fixture) {
     scene.turn(campaign, CampaignStatus::Paused).await;
     assert_eq!(scene.store.pass_over(scene.node, campaign, 9, &[]).await, Ok(0));
     assert_eq!(scene.store.progress(campaign).await.unwrap().pending, 2);
+}
+
+pub async fn numbers_of_an_earlier_rule_are_found_on_the_list_and_end_if_nobody_has_them(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let old = |text: &str| PhoneNumber::stored(text).unwrap();
+    let numbers = ["+490301234567", "+99912345678", "+490309999999"].map(old);
+    let import = scene
+        .store
+        .begin_import(scene.account, scene.new_campaign("Old"))
+        .await
+        .unwrap();
+    let contacts: Vec<CampaignContact> = numbers
+        .iter()
+        .map(|number| CampaignContact {
+            phone_number: number.clone(),
+            ..contact(1)
+        })
+        .collect();
+    scene.store.append_contacts(import, &contacts).await.unwrap();
+    let campaign = scene.store.finish_import(import, None).await.unwrap().id;
+    scene.turn(campaign, CampaignStatus::Running).await;
+    let listed = PhoneNumber::parse("+49 30 1234567").unwrap();
+    scene.store.add_do_not_call(scene.account, &listed).await.unwrap();
+
+    let read = scene.store.campaign_contacts(campaign, 0, 9).await.unwrap();
+    let stored: Vec<_> = read.iter().map(|contact| contact.phone_number.clone()).collect();
+    assert_eq!(stored, numbers);
+    let claimed = scene.claim(campaign, 9).await;
+    let mut permits = Vec::new();
+    for attempt in &claimed {
+        permits.push(scene.permit(attempt.claim).await.unwrap());
+    }
+    let error = "invalid-number".to_owned();
+    assert_eq!(permits[..2], [Permit::DoNotCall, Permit::NotAllowed { error }]);
+    assert!(matches!(permits[2], Permit::Granted { .. }));
+    let row = scene
+        .store
+        .conversation(scene.account, claimed[1].claim.attempt)
+        .await
+        .unwrap();
+    assert_eq!(
+        (row.status, row.error.as_deref()),
+        (ConversationStatus::Failed, Some("invalid-number"))
+    );
+
+    scene.store.add_do_not_call(scene.account, &numbers[2]).await.unwrap();
+    let today = PhoneNumber::parse("+49 30 9999999").unwrap();
+    assert_eq!(
+        scene
+            .store
+            .count_do_not_call(scene.account, &[today.clone(), number(1)])
+            .await,
+        Ok(1)
+    );
+    scene.store.remove_do_not_call(scene.account, &today).await.unwrap();
+    assert_eq!(scene.store.count_do_not_call(scene.account, &[today]).await, Ok(0));
 }

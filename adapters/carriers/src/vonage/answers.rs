@@ -2,6 +2,7 @@
 
 use chrono::DateTime;
 use domain::{
+    phone_number::PhoneNumber,
     ports::carrier::{CallProgress, CarrierCallId, ListedCall},
     time::Timestamp,
 };

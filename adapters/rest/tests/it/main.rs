@@ -49,3 +49,4 @@ mod text_calls;
 mod transfer_rules;
 mod versions;
 mod webhooks;
+mod written_numbers;
