@@ -112,6 +112,8 @@ pub enum DialFault {
     RefuseAccount,
     /// Refused with one of the carrier's own errors, by its number.
     Refuse(u32),
+    /// Refused with this status and body, as the real carrier writes them.
+    Answer(u16, &'static str),
     /// The server fails before the call is placed.
     Break,
 }

@@ -122,13 +122,16 @@ async fn what_certainly_was_not_dialed_is_told_from_what_nobody_knows() {
             |e| *e == DialError::InvalidNumber("no".into()),
         ),
         (answer("400 Bad Request", "", r#"{"code":"x","message":"no"}"#), |e| {
-            *e == DialError::Rejected("no".into())
+            *e == DialError::Unclassified {
+                kind: "400 x".into(),
+                words: "no".into(),
+            }
         }),
         (answer("404 Not Found", "", ""), |e| {
-            *e == DialError::Rejected("404 Not Found".into())
+            *e == DialError::AccountRefused("404 Not Found".into())
         }),
         (answer("422 Unprocessable Entity", "", "<html>"), |e| {
-            matches!(e, DialError::Rejected(_))
+            matches!(e, DialError::Unclassified { .. })
         }),
         (answer("401 Unauthorized", "", ""), |e| {
             matches!(e, DialError::AccountRefused(_))

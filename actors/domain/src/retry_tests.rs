@@ -14,6 +14,7 @@ fn outcome(status: ConversationStatus, error: Option<&str>, voicemail: bool) -> 
         collected: Default::default(),
         times: Default::default(),
         facts_follow: false,
+        refusal: None,
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use domain::ports::{
-    carrier::{DialError, EndCause},
-    store::{CallTimes, ConversationStatus, Outcome},
+use domain::{
+    phone_number::with_numbers_masked,
+    ports::{
+        carrier::{DialError, EndCause},
+        store::{CallTimes, ConversationStatus, Outcome},
+    },
 };
 
 /// Reason why a call is over.
@@ -16,6 +19,13 @@ pub enum EndReason {
     Cancelled,
     /// The call failed. Holds the `errorMessage` shown by the API.
     Failed(String),
+    /// The carrier refused it for a reason that the service does not know.
+    Refused {
+        /// What refusals for the same reason have in common.
+        kind: String,
+        /// The carrier's text.
+        words: String,
+    },
 }
 
 impl EndReason {
@@ -48,16 +58,24 @@ impl EndReason {
             EndCause::Rejected => Self::Failed("rejected".into()),
             EndCause::InvalidNumber => Self::Failed("invalid-number".into()),
             EndCause::Canceled => Self::Cancelled,
-            EndCause::Failed(text) => Self::carrier(text),
+            EndCause::Failed(words) => Self::Refused {
+                kind: with_numbers_masked(words),
+                words: words.clone(),
+            },
         }
     }
 
     /// Converts the reason into the outcome that is stored.
     pub fn outcome(self, voicemail: bool, collected: BTreeMap<String, String>) -> Outcome {
-        let (status, error) = match self {
-            Self::Completed => (ConversationStatus::Completed, None),
-            Self::Cancelled => (ConversationStatus::Cancelled, None),
-            Self::Failed(error) => (ConversationStatus::Failed, Some(error)),
+        let (status, error, refusal) = match self {
+            Self::Completed => (ConversationStatus::Completed, None, None),
+            Self::Cancelled => (ConversationStatus::Cancelled, None, None),
+            Self::Failed(error) => (ConversationStatus::Failed, Some(error), None),
+            Self::Refused { kind, words } => (
+                ConversationStatus::Failed,
+                Some(format!("carrier-error: {words}")),
+                Some(kind),
+            ),
         };
         Outcome {
             status,
@@ -67,55 +85,42 @@ impl EndReason {
             collected,
             times: CallTimes::default(),
             facts_follow: false,
+            refusal,
         }
     }
 }
 
-/// Obstacle that keeps the carrier from taking any call, not only this one.
+/// Obstacle that keeps the carrier from taking any call, not only this one: it is unavailable, asks for a pause or
+/// refuses the account.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Obstacle {
-    /// Temporary: the carrier is unavailable or asks for a pause.
-    Passing {
-        /// Text shown to users.
-        reason: String,
-        /// Pause that the carrier asked for, if any.
-        pause: Option<Duration>,
-    },
-    /// Permanent until somebody acts: the carrier refuses the account.
-    Lasting {
-        /// Text shown to users.
-        reason: String,
-    },
+pub struct Obstacle {
+    /// Text shown to users.
+    pub reason: String,
+    /// Pause that the carrier asked for, if any.
+    pub pause: Option<Duration>,
 }
 
 impl Obstacle {
-    /// Returns the text shown to users.
-    pub fn reason(&self) -> &str {
-        match self {
-            Self::Passing { reason, .. } | Self::Lasting { reason } => reason,
-        }
-    }
-
     /// Returns the carrier's obstacle behind a failed dial, or `None` if the failure concerns only the number
     /// or the call.
     pub fn of(error: &DialError) -> Option<Self> {
-        match error {
-            DialError::Busy { retry_after } => Some(Self::Passing {
-                reason: "the carrier takes no more calls for the moment".into(),
-                pause: *retry_after,
-            }),
-            DialError::Unreachable(_) => Some(Self::Passing {
-                reason: error.to_string(),
-                pause: None,
-            }),
-            DialError::AccountRefused(text) => Some(Self::Lasting {
-                reason: format!("the carrier refuses the account: {text}"),
-            }),
-            DialError::InvalidNumber(_) | DialError::Rejected(_) | DialError::HeldBack(_) | DialError::Unknown(_) => {
-                None
-            }
-        }
+        let (reason, pause) = match error {
+            DialError::Busy { retry_after } => ("the carrier takes no more calls for the moment".into(), *retry_after),
+            DialError::Unreachable(_) => (error.to_string(), None),
+            DialError::AccountRefused(text) => (with_numbers_masked(&account_refused(text)), None),
+            DialError::InvalidNumber(_)
+            | DialError::Rejected(_)
+            | DialError::Unclassified { .. }
+            | DialError::HeldBack(_)
+            | DialError::Unknown(_) => return None,
+        };
+        Some(Self { reason, pause })
     }
+}
+
+/// Returns the text for an account that the carrier refuses.
+pub(super) fn account_refused(words: &str) -> String {
+    format!("the carrier refuses the account: {words}")
 }
 
 /// Reason why a call is over without an outcome.

@@ -1,5 +1,5 @@
-//! Handling of a carrier that takes no calls: the campaign is delayed, retries from time to time, and runs
-//! again when a call gets through.
+//! Handling of a carrier that takes no calls or refuses the account: the campaign is delayed, retries from time to
+//! time, and runs again when a call gets through.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -10,8 +10,8 @@ use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order, dialing
 use crate::call::{NoOutcome, Obstacle};
 use domain::{id::AttemptId, ports::store::Remaining, time::Timestamp};
 
-/// Longest pause before a carrier is asked again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Longest pause that a carrier may ask for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
 
 /// Obstacle at the carrier that lasts until a call gets through.
 #[derive(Debug)]
@@ -32,43 +32,36 @@ impl CarrierOutage {
 }
 
 impl CampaignState {
-    /// Handles a call that met the obstacle: no further call is placed for a while, or at all.
+    /// Handles a call that met the obstacle: no further call is placed for a while.
     pub(super) fn met_obstacle(&mut self, me: &ActorRef<CampaignMessage>, obstacle: Obstacle) {
         if !self.dials() {
             return;
         }
-        let intent = match obstacle {
-            Obstacle::Lasting { reason } => Intent {
-                reason: Some(reason),
-                ..Event::CannotGoOn.into()
-            },
-            Obstacle::Passing { reason, pause } => {
-                let (now, present) = (Instant::now(), self.ports.clock.now());
-                self.pacing.call_ended(Err(NoOutcome::NotTaken), now);
-                self.pacing.hold(now + pause.unwrap_or_default().min(LONGEST_PAUSE));
-                let until = self.pacing.held_until(now).unwrap_or(now);
-                let (since, delayed) = self
-                    .outage
-                    .as_ref()
-                    .map_or((present, false), |outage| (outage.since, outage.delayed));
-                let before = self.live.clone();
-                let outage = self.outage.insert(CarrierOutage {
-                    reason,
-                    since,
-                    before,
-                    delayed,
-                });
-                if self.other_nodes {
-                    let words = outage.words();
-                    self.hold_back_alone(me, words, false);
-                    return;
-                }
-                Intent {
-                    reason: Some(outage.words()),
-                    next_run_at: Some(present.plus(until.duration_since(now))),
-                    ..Event::Obstacle.into()
-                }
-            }
+        let Obstacle { reason, pause } = obstacle;
+        let (now, present) = (Instant::now(), self.ports.clock.now());
+        self.pacing.call_ended(Err(NoOutcome::NotTaken), now);
+        self.pacing.hold(now + pause.unwrap_or_default().min(LONGEST_PAUSE));
+        let until = self.pacing.held_until(now).unwrap_or(now);
+        let (since, delayed) = self
+            .outage
+            .as_ref()
+            .map_or((present, false), |outage| (outage.since, outage.delayed));
+        let before = self.live.clone();
+        let outage = self.outage.insert(CarrierOutage {
+            reason,
+            since,
+            before,
+            delayed,
+        });
+        if self.other_nodes {
+            let words = outage.words();
+            self.hold_back_alone(me, words, false);
+            return;
+        }
+        let intent = Intent {
+            reason: Some(outage.words()),
+            next_run_at: Some(present.plus(until.duration_since(now))),
+            ..Event::Obstacle.into()
         };
         self.order(me, Order::Own(intent));
     }

@@ -79,7 +79,7 @@ pub fn decide(row: &CampaignRow, wish: &Wish, facts: &Facts) -> Result<Decision,
         Wish::Command(CampaignCommand::Stop { hang_up: true })
             if matches!(row.status, CampaignStatus::Stopped | CampaignStatus::Failed) =>
         {
-            Ok(Decision::Turn(unchanged(row)))
+            Ok(Decision::Turn(row.unchanged()))
         }
         Wish::Command(CampaignCommand::Stop { .. }) => turn(row, Event::Stop).map(Decision::Turn),
         Wish::Command(CampaignCommand::Schedule(text)) => {
@@ -97,20 +97,6 @@ pub fn decide(row: &CampaignRow, wish: &Wish, facts: &Facts) -> Result<Decision,
     }
 }
 
-/// Returns the row's state unchanged.
-pub(super) fn unchanged(row: &CampaignRow) -> StateChange {
-    StateChange {
-        status: row.status,
-        active: row.active,
-        scheduled: row.scheduled,
-        next_run_at: row.next_run_at,
-        opens_from: row.opens_from,
-        closes_at: row.closes_at,
-        reason: row.reason.clone(),
-        cancel_waiting: false,
-    }
-}
-
 /// Returns the state after an event that keeps the schedule attached and waits for nothing.
 pub(super) fn turn(row: &CampaignRow, event: Event) -> Result<StateChange, CommandError> {
     let (next, effects) = State::of(row)
@@ -123,7 +109,7 @@ pub(super) fn turn(row: &CampaignRow, event: Event) -> Result<StateChange, Comma
         closes_at: None,
         reason: None,
         cancel_waiting: effects.contains(&Effect::CancelWaiting),
-        ..unchanged(row)
+        ..row.unchanged()
     })
 }
 
@@ -147,12 +133,12 @@ fn own(row: &CampaignRow, intent: &Intent, now: Timestamp) -> Result<StateChange
         // The clock was set back: the time has not come after all.
         Event::TimeCame | Event::WindowOpened if !open => Ok(StateChange {
             next_run_at: Some(opening.opens_at),
-            ..unchanged(row)
+            ..row.unchanged()
         }),
         // The next window follows directly.
         Event::WindowClosed if open => Ok(StateChange {
             closes_at: opening.closes_at,
-            ..unchanged(row)
+            ..row.unchanged()
         }),
         Event::TimeCame | Event::WindowOpened | Event::ObstacleGone => {
             change.closes_at = opening.closes_at.filter(|_| open).or(row.closes_at);

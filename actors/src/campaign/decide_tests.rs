@@ -74,7 +74,7 @@ fn at(now: Timestamp) -> Facts {
 fn changed(row: &CampaignRow, wish: &Wish, facts: &Facts) -> Result<StateChange, CommandError> {
     decide(row, wish, facts).map(|decision| match decision {
         Decision::Turn(change) | Decision::Edit(_, change) => change,
-        Decision::Remove => unchanged(row),
+        Decision::Remove => row.unchanged(),
     })
 }
 
@@ -122,7 +122,7 @@ fn calls_left_to_end_by_themselves_may_still_be_hung_up() {
     let stop = |hang_up| Wish::Command(CampaignCommand::Stop { hang_up });
     for status in [CampaignStatus::Stopped, CampaignStatus::Failed] {
         let row = row(status);
-        assert_eq!(changed(&row, &stop(true), &at(NOW)), Ok(unchanged(&row)));
+        assert_eq!(changed(&row, &stop(true), &at(NOW)), Ok(row.unchanged()));
     }
     let row = row(CampaignStatus::Stopped);
     let refused = CommandError::InvalidTransition(CampaignStatus::Stopped);
@@ -212,7 +212,7 @@ fn a_running_campaign_is_neither_edited_nor_removed() {
         }
         if status != CampaignStatus::Running {
             let row = row(status);
-            assert_eq!(patch(&row, name.clone(), &at(NOW)), Ok(unchanged(&row)), "{status:?}");
+            assert_eq!(patch(&row, name.clone(), &at(NOW)), Ok(row.unchanged()), "{status:?}");
         }
     }
 }
@@ -232,7 +232,7 @@ fn contacts_are_not_replaced_under_live_calls() {
     };
     let paused = row(CampaignStatus::Paused);
     assert_eq!(patch(&paused, update.clone(), &live), Err(CommandError::Running));
-    assert_eq!(patch(&paused, update.clone(), &at(NOW)), Ok(unchanged(&paused)));
+    assert_eq!(patch(&paused, update.clone(), &at(NOW)), Ok(paused.unchanged()));
     let completed = CampaignRow {
         start_index: 10,
         ..scheduled(CampaignStatus::Completed)
@@ -283,7 +283,7 @@ fn a_new_schedule_replaces_what_waits() {
     assert_eq!((change.next_run_at, change.opens_from), (None, Some(hours(3))));
     // In a draft the texts are kept and have no effect yet.
     let draft = row(CampaignStatus::Draft);
-    assert_eq!(patch(&draft, later, &at(NOW)), Ok(unchanged(&draft)));
+    assert_eq!(patch(&draft, later, &at(NOW)), Ok(draft.unchanged()));
     // An attached schedule must stay complete.
     let cleared = CampaignUpdate {
         start_time: Some(None),
@@ -368,7 +368,7 @@ fn active_queues_or_launches_or_stops() {
         CampaignStatus::Failed,
     ] {
         let row = row(status);
-        assert_eq!(patch(&row, active(false), &at(NOW)), Ok(unchanged(&row)));
+        assert_eq!(patch(&row, active(false), &at(NOW)), Ok(row.unchanged()));
     }
     let both = CampaignUpdate {
         scheduled: Some(true),

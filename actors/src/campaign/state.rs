@@ -54,11 +54,11 @@ pub enum Event {
     OnlyLater,
     /// Every contact has its final outcome.
     NothingLeft,
-    /// There is no line, the carrier is unavailable or throttles, or every provider of a kind is down.
+    /// There is no line, the carrier is unavailable, throttles or refuses, or every provider of a kind is down.
     Obstacle,
     /// Dialing is possible again.
     ObstacleGone,
-    /// The agent is gone, or the carrier refuses the account.
+    /// The agent is gone.
     CannotGoOn,
 }
 

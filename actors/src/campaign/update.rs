@@ -2,7 +2,7 @@
 
 use super::{
     Event, State,
-    decide::{Decision, Facts, complete, launch, schedule, turn, unchanged},
+    decide::{Decision, Facts, complete, launch, schedule, turn},
 };
 use crate::campaign::{CampaignUpdate, CommandError};
 use domain::{
@@ -111,7 +111,7 @@ fn state_after(
     }
     Ok(StateChange {
         cancel_waiting,
-        ..unchanged(&row)
+        ..row.unchanged()
     })
 }
 
@@ -151,14 +151,14 @@ fn replanned(row: &CampaignRow, text: &ScheduleText, facts: &Facts) -> Result<St
         state => Ok(StateChange {
             next_run_at: state.active().then_some(plan.opens_at),
             opens_from: Some(plan.opens_at),
-            ..unchanged(row)
+            ..row.unchanged()
         }),
     }
 }
 
 fn unscheduled(row: &CampaignRow, facts: &Facts) -> Result<StateChange, CommandError> {
     let change = match State::of(row) {
-        State::Draft | State::Stopped | State::Completed | State::Failed => unchanged(row),
+        State::Draft | State::Stopped | State::Completed | State::Failed => row.unchanged(),
         _ => StateChange {
             // Nothing waits in a campaign that does not start by itself.
             cancel_waiting: true,
@@ -184,7 +184,7 @@ fn dialed(row: &CampaignRow, facts: &Facts) -> bool {
 
 fn stopped(row: &CampaignRow) -> Result<StateChange, CommandError> {
     match State::of(row) {
-        State::Draft | State::Stopped | State::Completed | State::Failed => Ok(unchanged(row)),
+        State::Draft | State::Stopped | State::Completed | State::Failed => Ok(row.unchanged()),
         _ => turn(row, Event::Stop),
     }
 }

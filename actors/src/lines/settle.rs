@@ -126,6 +126,7 @@ async fn write(ports: &Ports, lost: &LostCall, error: Option<String>) -> Option<
             ..lost.times
         },
         facts_follow: false,
+        refusal: None,
     };
     if !finish(ports, &lost.ended, &outcome).await {
         return None;

@@ -20,6 +20,7 @@ mod knowledge;
 mod more_to_dial;
 mod nodes;
 mod records;
+mod refusals;
 mod returned;
 mod safeguards;
 mod sessions;

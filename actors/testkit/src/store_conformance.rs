@@ -32,6 +32,7 @@ mod orphaned;
 mod passed_over;
 mod permits;
 mod records;
+mod refusals;
 mod returned;
 mod returns;
 mod safeguards;
@@ -67,6 +68,7 @@ pub use orphaned::*;
 pub use passed_over::*;
 pub use permits::*;
 pub use records::*;
+pub use refusals::*;
 pub use returned::*;
 pub use returns::*;
 pub use safeguards::*;
@@ -301,6 +303,8 @@ macro_rules! store_conformance {
             one_of_many_changes_of_an_agent_wins
             a_number_is_saved_by_one_of_many
             after_a_stop_nothing_more_is_claimed_or_dialed
+            the_third_unknown_refusal_in_a_row_delays_a_campaign_whoever_dialed
+            unknown_refusals_are_in_a_row_only_if_they_are_alike_and_no_call_gets_through
             a_number_is_not_called_once_it_is_on_the_list
         }
     };

@@ -110,6 +110,7 @@ fn talked() -> Outcome {
         collected: Default::default(),
         times: Default::default(),
         facts_follow: false,
+        refusal: None,
     }
 }
 

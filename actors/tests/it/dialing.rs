@@ -1,6 +1,7 @@
 //! A campaign brings every contact to an outcome, and does nothing beyond that.
 
 use domain::{
+    id::CampaignId,
     ports::{
         carrier::DialError,
         store::{AttemptStore, CampaignStatus, CampaignStore, ConversationStatus, DirectoryStore, SafeguardStore},
@@ -18,7 +19,7 @@ use crate::support::{Callees, World, figures, until};
 
 const BUSY: Callees = Callees::Busy(Duration::from_millis(300));
 
-async fn completed(world: &World, campaign: domain::id::CampaignId) {
+async fn completed(world: &World, campaign: CampaignId) {
     until("completion", async || {
         world.status(campaign).await == CampaignStatus::Completed
     })
@@ -177,28 +178,112 @@ async fn an_agent_that_cannot_be_read_fails_the_campaign_and_costs_no_contact() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_account_the_carrier_refuses_fails_the_campaign_and_costs_no_contact() {
+async fn an_account_the_carrier_refuses_delays_the_campaign_and_costs_no_contact() {
     let world = World::new().await;
-    let refused = DialError::AccountRefused("no credit".into());
+    let refused = DialError::AccountRefused("+15550123456 is not yours".into());
     world.carrier.callees(Callees::Refused(refused));
     let node = world.node(4).await;
     let campaign = world.campaign(50).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
-    tokio::time::sleep(Duration::from_secs(300)).await;
-    let row = world.row(campaign).await;
-    assert_eq!((row.status, row.active), (CampaignStatus::Failed, false));
-    assert_eq!(
-        row.reason.as_deref(),
-        Some("the carrier refuses the account: no credit")
+    until("delay", async || {
+        world.status(campaign).await == CampaignStatus::Delayed
+    })
+    .await;
+    let reason = world.row(campaign).await.reason.unwrap();
+    assert!(
+        reason.starts_with("the carrier refuses the account: +*********56 is not yours"),
+        "{reason}"
     );
-    assert!(world.carrier.dials().len() <= 4);
+    tokio::time::sleep(Duration::from_secs(300)).await;
     assert_eq!(world.store.progress(campaign).await.unwrap().pending, 50);
     world.carrier.callees(BUSY);
-    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     completed(&world, campaign).await;
     let calls = world.conversations(campaign).await;
     assert_eq!(calls.len(), 50);
     assert!(calls.iter().all(|c| c.error.as_deref() == Some("busy")));
+}
+
+/// Refuses with an error that the service does not know.
+fn unknown(kind: &str) -> Callees {
+    Callees::Refused(DialError::Unclassified {
+        kind: kind.to_owned(),
+        words: "+15550123456 displeases us".to_owned(),
+    })
+}
+
+async fn until_delayed(world: &World, campaign: CampaignId) -> String {
+    until("delay", async || {
+        world.status(campaign).await == CampaignStatus::Delayed
+    })
+    .await;
+    world.row(campaign).await.reason.unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn unknown_refusals_cost_three_contacts_and_then_one_every_ten_minutes_until_a_call_gets_through() {
+    let world = World::new().await;
+    world.carrier.callees(unknown("403 10010"));
+    let node = world.node(20).await;
+    let campaign = world.campaign(50).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    let reason = until_delayed(&world, campaign).await;
+    assert!(
+        reason.contains("+*********56 displeases us") && reason.contains("3 times"),
+        "{reason}"
+    );
+    let lost = async || world.store.progress(campaign).await.unwrap().failed;
+    tokio::time::sleep(Duration::from_secs(500)).await;
+    // Calls that were under way with the third cost no contact.
+    let dialed = world.carrier.dials().len();
+    assert_eq!(
+        (lost().await, world.status(campaign).await),
+        (3, CampaignStatus::Delayed)
+    );
+    for tried in 1..=3 {
+        // The kind does not matter any more.
+        world
+            .carrier
+            .callees(unknown(if tried == 2 { "500" } else { "403 10010" }));
+        tokio::time::sleep(Duration::from_secs(605)).await;
+        assert_eq!(
+            (lost().await, world.carrier.dials().len()),
+            (3 + tried, dialed + tried as usize)
+        );
+        assert_eq!(world.status(campaign).await, CampaignStatus::Delayed);
+    }
+    world.carrier.callees(BUSY);
+    completed(&world, campaign).await;
+    let calls = world.conversations(campaign).await;
+    let busy = calls
+        .iter()
+        .filter(|call| call.error.as_deref() == Some("busy"))
+        .count();
+    assert_eq!((calls.len(), busy), (50, 44));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_campaign_that_is_launched_again_after_unknown_refusals_tries_one_contact_at_once() {
+    let world = World::new().await;
+    world.carrier.callees(unknown("a"));
+    let node = world.node(10).await;
+    let campaign = world.campaign(30).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until_delayed(&world, campaign).await;
+    world.command(&node, campaign, CampaignCommand::Pause).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1_300)).await;
+    assert_eq!(world.store.progress(campaign).await.unwrap().failed, 3);
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until_delayed(&world, campaign).await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(world.store.progress(campaign).await.unwrap().failed, 4);
+    let stop = CampaignCommand::Stop { hang_up: false };
+    world.command(&node, campaign, stop).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1_300)).await;
+    let progress = world.store.progress(campaign).await.unwrap();
+    assert_eq!(
+        (world.status(campaign).await, progress.failed),
+        (CampaignStatus::Stopped, 4)
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -179,6 +179,7 @@ fn retry(schedule: Schedule, opens_from: Timestamp, now: Instant) -> Timestamp {
         collected: BTreeMap::new(),
         times: Default::default(),
         facts_follow: false,
+        refusal: None,
     };
     let next = next_attempt(&rules, Tries::default(), &busy, ours(now)).unwrap();
     next.due_at

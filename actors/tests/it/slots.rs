@@ -107,6 +107,8 @@ async fn all_is_back(end: End, expected: impl FnOnce(&mut Progress)) {
             CampaignStatus::Completed,
             CampaignStatus::Stopped,
             CampaignStatus::Failed,
+            // After refusals.
+            CampaignStatus::Delayed,
         ]
         .contains(&status)
             && world.store.progress(campaign).await.unwrap().in_progress == 0
@@ -125,6 +127,10 @@ async fn all_is_back(end: End, expected: impl FnOnce(&mut Progress)) {
         "{end:?}"
     );
 
+    if world.status(campaign).await == CampaignStatus::Delayed {
+        let stop = CampaignCommand::Stop { hang_up: false };
+        world.command(&node, campaign, stop).await.unwrap();
+    }
     world.platform_settings(json!({})).await;
     world.carrier.callees(Callees::Answer);
     let sockets = world.carrier.sockets();

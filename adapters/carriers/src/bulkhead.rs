@@ -112,7 +112,9 @@ impl Bulkhead {
 /// Records in the breaker how the carrier handled a dial.
 fn settle(pass: Pass, result: &Result<CarrierCallId, DialError>) {
     match result {
-        Ok(_) | Err(DialError::InvalidNumber(_) | DialError::Rejected(_)) => pass.succeeded(),
+        Ok(_) | Err(DialError::InvalidNumber(_) | DialError::Rejected(_) | DialError::Unclassified { .. }) => {
+            pass.succeeded();
+        }
         Err(DialError::Unreachable(why) | DialError::Unknown(why)) => pass.failed(Verdict::Unhealthy, why),
         // The carrier responds. The campaign waits for the requested time, or until somebody fixes the account.
         Err(DialError::Busy { .. } | DialError::AccountRefused(_)) => drop(pass),

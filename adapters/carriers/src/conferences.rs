@@ -164,11 +164,12 @@ pub(super) async fn joined<C: Joins>(
 }
 
 /// Converts a dial error into the error of the transfer that it was part of.
-fn of_destination(error: DialError) -> CarrierError {
+pub(super) fn of_destination(error: DialError) -> CarrierError {
     match error {
-        DialError::InvalidNumber(words) | DialError::Rejected(words) | DialError::AccountRefused(words) => {
-            CarrierError::Refused(words)
-        }
+        DialError::InvalidNumber(words)
+        | DialError::Rejected(words)
+        | DialError::AccountRefused(words)
+        | DialError::Unclassified { words, .. } => CarrierError::Refused(words),
         DialError::Busy { .. } => CarrierError::Unavailable("too many requests".to_owned()),
         DialError::Unreachable(words) | DialError::HeldBack(words) | DialError::Unknown(words) => {
             CarrierError::Unavailable(words)

@@ -192,6 +192,49 @@ pub trait Refusal {
     fn of_wish(&self, status: StatusCode) -> CarrierError;
 }
 
+/// Whom a refused dial concerns, as far as the carrier's error code says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Concerns {
+    /// The number does not exist.
+    InvalidNumber,
+    /// The number must not or cannot be called from this account; others may be.
+    Destination,
+    /// Too many calls or requests.
+    Capacity,
+    /// The key, the balance, the application, the caller ID, or something else that is sent with every call.
+    Account,
+}
+
+/// A carrier's error codes, separated by spaces, by what they concern.
+pub type Codes = [(Concerns, &'static str)];
+
+/// Returns what an error code concerns.
+pub fn look_up(codes: &Codes, code: &str) -> Option<Concerns> {
+    let has = |of: &str| of.split(' ').any(|known| known == code);
+    codes.iter().find_map(|(concerns, of)| has(of).then_some(*concerns))
+}
+
+/// Converts the refusal of a dial. If its error code `(code, concerns)` has no known meaning, the status decides.
+pub fn refused_dial(
+    (code, concerns): (&str, Option<Concerns>),
+    (status, retry_after): (StatusCode, Option<Duration>),
+    said: &str,
+) -> DialError {
+    let words = words_or(said, status);
+    match (concerns, status.as_u16()) {
+        (Some(Concerns::InvalidNumber), _) => DialError::InvalidNumber(words),
+        (Some(Concerns::Destination), _) => DialError::Rejected(words),
+        (Some(Concerns::Capacity), _) | (None, 429) => DialError::Busy { retry_after },
+        (Some(Concerns::Account), _) | (None, 401 | 402 | 404 | 407) => DialError::AccountRefused(words),
+        (None, 400..=407 | 409..=499) => DialError::Unclassified {
+            kind: plain_words(format!("{} {code}", status.as_u16()).trim_end()),
+            words,
+        },
+        // The call may have been placed.
+        (None, _) => DialError::Unknown(format!("carrier answered {status}: {words}")),
+    }
+}
+
 /// Places a call once. `id` takes the call's id from the answer.
 ///
 /// # Errors

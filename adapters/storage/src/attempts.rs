@@ -17,7 +17,7 @@ use domain::{
         carrier::CarrierCallId,
         store::{
             AttemptStore, Claim, ClaimedAttempt, NextAttempt, OrphanedAttempt, Outcome, Patience, Permit,
-            PermitRequest, Remaining, SentWith, StoreError, StoreResult,
+            PermitRequest, REFUSED_PAUSE, Remaining, SentWith, StoreError, StoreResult,
         },
     },
     time::Timestamp,
@@ -143,8 +143,12 @@ impl AttemptStore for SqlStore {
     async fn finish(&self, claim: Claim, outcome: Outcome, next: Option<NextAttempt>) -> StoreResult<()> {
         let word = counters::outcome_word(&outcome);
         let finished = self.write(move |work| Box::pin(steps::finish(work, claim, outcome, next)));
-        self.under_claim(finished.await)
-            .inspect(|()| counters::count_outcome(word))
+        let finished = finished.await;
+        if finished == Err(StoreError::Stale) {
+            let delay_ms = i64::try_from(REFUSED_PAUSE.as_millis()).unwrap_or(i64::MAX);
+            return self.not_sent(claim, delay_ms, None).await;
+        }
+        self.under_claim(finished).inspect(|()| counters::count_outcome(word))
     }
 
     async fn remaining(&self, campaign: CampaignId) -> StoreResult<Remaining> {

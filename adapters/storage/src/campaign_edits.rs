@@ -6,8 +6,8 @@ use domain::{
 };
 
 use super::{
-    Work, account_events, attempts, campaign_contacts,
-    campaign_rows::{VISIBLE, get, visible_list},
+    Work, attempts, campaign_contacts,
+    campaign_rows::{VISIBLE, get, set_state, visible_list},
     rows::{affected, composed, to_json},
 };
 
@@ -17,26 +17,9 @@ pub(super) async fn change_state(
     version: i64,
     change: StateChange,
 ) -> StoreResult<CampaignRow> {
-    account_events::of_campaign(work, (id, version), &change).await?;
-    let query = composed(format!(
-        "UPDATE campaigns AS c SET status = $1, active = $2, scheduled = $3, next_run_at = $4, reason = $5, \
-         updated_at = $6, opens_from = $9, closes_at = $10, version = version + 1 \
-         WHERE c.id = $7 AND c.version = $8 AND {VISIBLE}"
-    ))
-    .bind(change.status.as_str())
-    .bind(i64::from(change.active))
-    .bind(i64::from(change.scheduled))
-    .bind(change.next_run_at.map(|at| at.0))
-    .bind(change.reason)
-    .bind(work.now.0)
-    .bind(id.to_string())
-    .bind(version)
-    .bind(change.opens_from.map(|at| at.0))
-    .bind(change.closes_at.map(|at| at.0));
-    if affected(query, work.conn).await? == 0 {
-        return visible_list(work, id).await.and(Err(StoreError::Stale));
-    }
-    if change.cancel_waiting {
+    let cancel_waiting = change.cancel_waiting;
+    set_state(work, (id, version), change).await?;
+    if cancel_waiting {
         attempts::cancel_waiting(work, id).await?;
     }
     get(work, id).await

@@ -1,14 +1,14 @@
-//! Rows of visible campaigns: one campaign, its list, and the update that makes its node look again.
+//! Rows of visible campaigns: one campaign, its list, its state, and the update that makes its node look again.
 
 use domain::{
     id::CampaignId,
-    ports::store::{CampaignRow, CampaignStatus, ScheduleText, StoreError, StoreResult},
+    ports::store::{CampaignRow, CampaignStatus, ScheduleText, StateChange, StoreError, StoreResult},
 };
 use sqlx::any::AnyRow;
 
 use super::{
-    Work,
-    rows::{Columns, composed, unavailable},
+    Work, account_events,
+    rows::{Columns, affected, composed, unavailable},
 };
 
 /// Columns for `read` from `campaigns c`.
@@ -73,6 +73,34 @@ pub(super) async fn visible_list(work: &mut Work<'_>, id: CampaignId) -> StoreRe
     let row = query.bind(id.to_string()).fetch_optional(&mut *work.conn).await;
     let row = row.map_err(unavailable)?.ok_or(StoreError::NotFound)?;
     Ok((row.int("contact_list")?, row.int("contact_count")?))
+}
+
+/// Changes the state of a campaign with this version, without what else a stop does. Returns `Stale`.
+pub(super) async fn set_state(
+    work: &mut Work<'_>,
+    (id, version): (CampaignId, i64),
+    change: StateChange,
+) -> StoreResult<()> {
+    account_events::of_campaign(work, (id, version), &change).await?;
+    let query = composed(format!(
+        "UPDATE campaigns AS c SET status = $1, active = $2, scheduled = $3, next_run_at = $4, reason = $5, \
+         updated_at = $6, opens_from = $9, closes_at = $10, version = version + 1 \
+         WHERE c.id = $7 AND c.version = $8 AND {VISIBLE}"
+    ))
+    .bind(change.status.as_str())
+    .bind(i64::from(change.active))
+    .bind(i64::from(change.scheduled))
+    .bind(change.next_run_at.map(|at| at.0))
+    .bind(change.reason)
+    .bind(work.now.0)
+    .bind(id.to_string())
+    .bind(version)
+    .bind(change.opens_from.map(|at| at.0))
+    .bind(change.closes_at.map(|at| at.0));
+    if affected(query, &mut *work.conn).await? == 0 {
+        return visible_list(work, id).await.and(Err(StoreError::Stale));
+    }
+    Ok(())
 }
 
 /// Makes campaigns that dial or wait for their time check again what is left to do. A further condition

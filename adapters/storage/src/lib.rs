@@ -47,6 +47,7 @@ mod nodes;
 mod open;
 pub mod recordings;
 mod records;
+mod refusals;
 pub mod retention;
 mod rows;
 mod safeguards;

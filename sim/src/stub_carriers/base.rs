@@ -14,7 +14,7 @@ use axum::{
         Path, State,
         ws::{WebSocket, WebSocketUpgrade},
     },
-    http::StatusCode,
+    http::{StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
     routing::{get, post},
     serve::ListenerExt,
@@ -147,6 +147,12 @@ impl StubBase {
     pub fn live_calls(&self) -> usize {
         self.phones.live_calls()
     }
+}
+
+/// Returns the response of [`DialFault::Answer`].
+pub(super) fn answer(status: u16, body: &'static str) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+    (status, [(CONTENT_TYPE, "application/json")], body).into_response()
 }
 
 /// A carrier that has a stub.

@@ -96,9 +96,17 @@ pub enum DialError {
     /// The carrier rejected this number. Certainly not dialed, and it never will be.
     #[error("invalid number: {0}")]
     InvalidNumber(String),
-    /// The carrier rejected the request. Certainly not dialed.
+    /// The carrier does not call this number. Certainly not dialed; other numbers may be called.
     #[error("refused: {0}")]
     Rejected(String),
+    /// The carrier refused for a reason that its documents do not explain. Certainly not dialed.
+    #[error("refused for an unknown reason ({kind}): {words}")]
+    Unclassified {
+        /// What refusals for the same reason have in common: status and error code.
+        kind: String,
+        /// The carrier's text.
+        words: String,
+    },
     /// Too many requests, or no line. Certainly not dialed; try later.
     #[error("carrier is busy")]
     Busy {

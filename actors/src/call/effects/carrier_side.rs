@@ -63,7 +63,7 @@ impl EffectHandler {
                 // Handled like an unavailable carrier: it is tried again from time to time, since the rule
                 // may be changed.
                 let pause = Some(TRY_AGAIN);
-                let obstacle = Obstacle::Passing { reason, pause };
+                let obstacle = Obstacle { reason, pause };
                 self.tell_lines(CallReport::MetObstacle(obstacle));
                 PermitAnswer::Refused
             }

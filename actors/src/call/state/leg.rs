@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{By, Effect, EndReason, Leg, PermitAnswer, Phase, Rules, State, event_fact};
 use crate::call::{
     CallTimer,
-    outcome::{Ending, Obstacle, forbidden, not_allowed},
+    outcome::{Ending, Obstacle, account_refused, forbidden, not_allowed},
 };
 use domain::ports::carrier::{CallProgress, CarrierCallId, DialError, EndCause};
 
@@ -129,7 +129,7 @@ impl State {
 
     fn dial_failed(&mut self, error: DialError, hang_up: bool, fx: &mut Vec<Effect>) {
         let obstacle = Obstacle::of(&error);
-        let why = obstacle.map(|obstacle| obstacle.reason().to_owned());
+        let why = obstacle.map(|obstacle| obstacle.reason);
         let not_sent = |delay_ms| Ending::NotSent { delay_ms, why };
         if !matches!(error, DialError::Unknown(_)) {
             self.leg.over = true;
@@ -137,6 +137,7 @@ impl State {
         match error {
             DialError::InvalidNumber(_) => self.end(EndReason::Failed("invalid-number".into()), fx),
             DialError::Rejected(text) => self.end(EndReason::carrier(&text), fx),
+            DialError::Unclassified { kind, words } => self.end(EndReason::Refused { kind, words }, fx),
             DialError::Busy { retry_after } => {
                 let asked = retry_after.map(|pause| i64::try_from(pause.as_millis()).unwrap_or(i64::MAX));
                 let delay_ms = asked.map_or(BUSY_DELAY_MS, |asked_ms| asked_ms.min(LONGEST_BUSY_DELAY_MS));
@@ -146,10 +147,7 @@ impl State {
             DialError::HeldBack(_) => self.finish_with(not_sent(DATABASE_DELAY_MS), fx),
             // A single call ends here. A campaign would wait until somebody fixes the account.
             DialError::AccountRefused(text) if self.rules.single => {
-                self.end(
-                    EndReason::carrier(&format!("the carrier refuses the account: {text}")),
-                    fx,
-                );
+                self.end(EndReason::carrier(&account_refused(&text)), fx);
             }
             DialError::AccountRefused(_) => self.finish_with(not_sent(ACCOUNT_DELAY_MS), fx),
             DialError::Unknown(_) if hang_up => self.end(EndReason::Cancelled, fx),

@@ -510,6 +510,7 @@ fn any_dial_result() -> impl Strategy<Value = Result<CarrierCallId, DialError>> 
         4 => (0..3u8).prop_map(|n| Ok(id(n))),
         1 => Just(Err(DialError::InvalidNumber("x".into()))),
         1 => Just(Err(DialError::Rejected("x".into()))),
+        1 => Just(Err(DialError::Unclassified { kind: "x".into(), words: "x".into() })),
         1 => Just(Err(DialError::Busy { retry_after: None })),
         1 => Just(Err(DialError::AccountRefused("x".into()))),
         1 => Just(Err(DialError::Unreachable("x".into()))),

@@ -18,7 +18,7 @@ use domain::{
         store::{
             AccountEventType, AttemptState, AttemptStore, CallerId, Claim, ClaimedAttempt, ConversationStatus,
             DIAL_CALL_WITHIN, FACTS_FOLLOW_MS, NextAttempt, OrphanedAttempt, Outcome, Patience, Permit, PermitRequest,
-            Remaining, SentWith, StoreError, StoreResult, Tries,
+            REFUSED_PAUSE, Remaining, SentWith, StoreError, StoreResult, Tries,
         },
     },
     safeguards::Refusal,
@@ -419,6 +419,7 @@ impl AttemptStore for MemoryStore {
         }
         entry.state = AttemptState::Answered;
         entry.answered_at = entry.answered_at.or(Some(entry.bounded(at, now)));
+        tables.got_through(claim.attempt);
         tables.tell_of_call(claim.attempt, AccountEventType::CallStarted, now);
         tables.tell_of_call(claim.attempt, AccountEventType::CallAnswered, now);
         Ok(())
@@ -437,7 +438,6 @@ impl AttemptStore for MemoryStore {
     }
 
     async fn finish(&self, claim: Claim, outcome: Outcome, next: Option<NextAttempt>) -> StoreResult<()> {
-        let mut tables = self.open()?;
         let now = self.now();
         if outcome.error.as_ref().is_some_and(|error| error.contains('\0')) {
             return Err(StoreError::Refused(
@@ -445,6 +445,16 @@ impl AttemptStore for MemoryStore {
             ));
         }
         let state = contact_state(outcome.status)?;
+        let counts = {
+            let mut tables = self.open()?;
+            tables.held(claim)?;
+            tables.counts_refusal(claim.attempt, &outcome, now)?
+        };
+        if !counts {
+            let delay_ms = i64::try_from(REFUSED_PAUSE.as_millis()).unwrap_or(i64::MAX);
+            return self.not_sent(claim, delay_ms, None).await;
+        }
+        let mut tables = self.open()?;
         let entry = tables.held(claim)?;
         entry.state = AttemptState::Final;
         entry.status = Some(outcome.status);

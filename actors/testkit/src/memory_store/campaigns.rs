@@ -190,6 +190,7 @@ impl CampaignStore for MemoryStore {
             hang_up: None,
             deleted: false,
             list: rand::random_range(1..=i64::MAX),
+            refusals: (None, 0),
         };
         tables.lists.insert(entry.list, ContactList::default());
         tables.campaigns.insert(id, entry);

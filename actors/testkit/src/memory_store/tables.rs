@@ -22,8 +22,8 @@ use domain::{
         store::{
             Account, AccountEventType, AgentRow, AgentVersion, Analysis, ApiKeyRow, AttemptState, CallDirection,
             CampaignContact, CampaignRow, CampaignStatus, Claim, ContactRow, ConversationStatus, CountedCall,
-            DocumentRow, EventRow, SafeguardsRow, StoreError, StoreResult, StoredApiKey, ToolRow, TransferRuleRow,
-            Tries, TurnFact,
+            DocumentRow, EventRow, REFUSALS_IN_A_ROW, SafeguardsRow, StoreError, StoreResult, StoredApiKey, ToolRow,
+            TransferRuleRow, Tries, TurnFact,
         },
     },
     safeguards::Rule,
@@ -107,6 +107,8 @@ pub(super) struct CampaignEntry {
     pub(super) hang_up: Option<i64>,
     pub(super) deleted: bool,
     pub(super) list: i64,
+    /// Kind and number of refusals in a row for an unknown reason.
+    pub(super) refusals: (Option<String>, i64),
 }
 
 /// Contacts of an import. A campaign refers to them.
@@ -307,7 +309,13 @@ impl Tables {
 
     /// Returns how many attempts of a campaign may be claimed in addition to the open ones.
     pub(super) fn room(&self, id: CampaignId) -> usize {
-        let most = self.visible(id).ok().and_then(|entry| entry.row.max_concurrent_calls);
+        let most = self
+            .visible(id)
+            .ok()
+            .and_then(|entry| match entry.refusals.1 >= REFUSALS_IN_A_ROW {
+                true => Some(1),
+                false => entry.row.max_concurrent_calls,
+            });
         let Some(most) = most else { return usize::MAX };
         let unfinished = self.unfinished.iter().filter_map(|attempt| self.attempts.get(attempt));
         let open = unfinished.filter(|entry| entry.campaign == Some(id) && entry.state != AttemptState::Queued);

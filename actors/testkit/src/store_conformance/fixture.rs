@@ -125,6 +125,7 @@ pub fn outcome(status: ConversationStatus) -> Outcome {
         collected: Default::default(),
         times: Default::default(),
         facts_follow: false,
+        refusal: None,
     }
 }
 

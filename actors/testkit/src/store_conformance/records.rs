@@ -244,6 +244,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
         collected: BTreeMap::from([("größe".to_owned(), "\"4\"\n2".to_owned())]),
         times: Default::default(),
         facts_follow: false,
+        refusal: None,
     };
     scene.store.finish(claim, end.clone(), None).await.unwrap();
     expected.status = end.status;

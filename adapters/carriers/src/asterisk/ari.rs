@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::{account::AsteriskAccount, event::Channel};
 use crate::{
-    http::{Clients, SetupError, base, protocol, send, send_dial, unexpected, words_or},
-    words::plain_words,
+    conferences::of_destination,
+    http::{Clients, SetupError, base, protocol, refused_dial, send, send_dial, unexpected, words_or},
 };
 use net::http_client::{body, body_within};
 
@@ -193,12 +193,7 @@ impl Ari {
     ///
     /// Returns an error if the channel is not created or the result is unknown.
     pub async fn originate(&self, of: &Originate) -> Result<(), CarrierError> {
-        self.dial(of, &LastLook::default()).await.map_err(|error| match error {
-            DialError::InvalidNumber(words) | DialError::Rejected(words) | DialError::AccountRefused(words) => {
-                CarrierError::Refused(words)
-            }
-            error => CarrierError::Unavailable(plain_words(&error.to_string())),
-        })
+        self.dial(of, &LastLook::default()).await.map_err(of_destination)
     }
 
     /// Reads a channel.
@@ -325,14 +320,13 @@ impl Ari {
 fn refused(status: StatusCode, words: String) -> DialError {
     match status {
         StatusCode::CONFLICT => DialError::Unknown(words),
-        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => DialError::Rejected(words),
         // No such endpoint, trunk or codec: every number would fail.
         StatusCode::INTERNAL_SERVER_ERROR => DialError::AccountRefused(format!(
             "Asterisk made no channel ({words}); check the endpoint that ASTERISK_ENDPOINT names"
         )),
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => DialError::AccountRefused(words),
+        StatusCode::FORBIDDEN => DialError::AccountRefused(words),
         StatusCode::NOT_FOUND => DialError::AccountRefused(format!("{words}; check ASTERISK_ARI_URL")),
-        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => DialError::Busy { retry_after: None },
-        status => DialError::Unknown(format!("answered {status}: {words}")),
+        StatusCode::SERVICE_UNAVAILABLE => DialError::Busy { retry_after: None },
+        status => refused_dial(("", None), (status, None), &words),
     }
 }

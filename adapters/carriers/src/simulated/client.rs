@@ -15,7 +15,10 @@ use reqwest::{StatusCode, Url};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::http::{self, Clients, Refusal, SetupError, base, send, socket_address, unexpected, words_or};
+use crate::http::{
+    self, Clients, Codes, Concerns, Refusal, SetupError, base, look_up, refused_dial, send, socket_address, unexpected,
+    words_or,
+};
 
 /// Time limit for asking the exchange about the caller. Its announcement waits for our response meanwhile.
 const ASKED_BACK_WITHIN: Duration = Duration::from_secs(2);
@@ -160,20 +163,21 @@ impl SimulatedCarrier {
     }
 }
 
+/// Error codes of the exchange.
+const CODES: &Codes = &[
+    (Concerns::InvalidNumber, "invalid_number"),
+    (Concerns::Destination, "not_reachable"),
+];
+
 impl Refusal for ErrorAnswer {
     fn read(body: &[u8]) -> Self {
         serde_json::from_slice(body).unwrap_or_default()
     }
 
     fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
-        let words = words_or(&self.message, status);
-        match status.as_u16() {
-            400 | 404 | 422 if self.code == "invalid_number" => DialError::InvalidNumber(words),
-            400 | 404 | 422 => DialError::Rejected(words),
-            401 | 403 => DialError::AccountRefused(words),
-            429 => DialError::Busy { retry_after },
-            _ => DialError::Unknown(format!("carrier answered {status}: {words}")),
-        }
+        let account = (status == StatusCode::FORBIDDEN).then_some(Concerns::Account);
+        let concerns = look_up(CODES, &self.code).or(account);
+        refused_dial((&self.code, concerns), (status, retry_after), &self.message)
     }
 
     fn of_wish(&self, status: StatusCode) -> CarrierError {

@@ -23,7 +23,7 @@ use super::{
     documents::Documents,
     instructions::{Instructions, TRANSFER_RINGS_SECONDS},
     queue::Queue,
-    refusal::{ErrorAnswer, NOT_IN_STATE},
+    refusal::{ErrorAnswer, NOT_IN_STATE, SignalWireAnswer},
     signature::Guard,
 };
 use crate::{
@@ -63,6 +63,12 @@ struct Call {
     direction: String,
     #[serde(default)]
     date_created: Option<String>,
+}
+
+impl Call {
+    fn id(&self) -> &str {
+        &self.sid
+    }
 }
 
 #[derive(Deserialize)]
@@ -137,7 +143,11 @@ impl TwilioCarrier {
         let address = format!("{}.json", self.account.calls());
         let dial = self.clients.dialer.post(address).body(form);
         let dial = dial.header("content-type", FORM);
-        http::place::<ErrorAnswer, _>(self.with_password(dial), last_look, |call: &Call| &call.sid).await
+        let dial = self.with_password(dial);
+        match self.account.flavour {
+            Flavour::Twilio => http::place::<ErrorAnswer, _>(dial, last_look, Call::id).await,
+            Flavour::SignalWire => http::place::<SignalWireAnswer, _>(dial, last_look, Call::id).await,
+        }
     }
 
     fn caller_id<'a>(&'a self, wanted: Option<&'a PhoneNumber>) -> Result<&'a PhoneNumber, String> {

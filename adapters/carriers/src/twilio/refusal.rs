@@ -8,7 +8,7 @@ use domain::ports::carrier::{CarrierError, DialError};
 use reqwest::StatusCode;
 use serde::Deserialize;
 
-use crate::http::{Refusal, unexpected, words_or};
+use crate::http::{Codes, Concerns, Refusal, look_up, refused_dial, unexpected, words_or};
 
 /// An error response.
 #[derive(Debug, Default, Deserialize)]
@@ -49,24 +49,65 @@ impl Refusal for ErrorAnswer {
     }
 
     fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
-        let words = words_or(&self.message, status);
-        match (status.as_u16(), self.code.0) {
-            // The limit of concurrent calls also comes with other statuses.
-            (429, _) | (400 | 403, 10_004 | 20_429) => DialError::Busy { retry_after },
-            // The account is closed, on trial or suspended; the caller ID is not one of its numbers; or it
-            // rejects an address of ours. All of this affects every call. No number is given up for that.
-            (401 | 403 | 404, _)
-            | (400, 10_001 | 10_002 | 20_003 | 20_005)
-            | (400, 21_205 | 21_210 | 21_212 | 21_213 | 21_609 | 21_626) => DialError::AccountRefused(words),
-            // The number is malformed, unreachable, or of a kind that cannot be called.
-            (400 | 422, 13_223 | 13_224 | 21_211 | 21_214 | 21_217 | 21_401 | 21_421) => {
-                DialError::InvalidNumber(words)
-            }
-            (400 | 422, _) => DialError::Rejected(words),
-            _ => DialError::Unknown(format!("carrier answered {status}: {words}")),
-        }
+        self.of_coded_dial(&[], (status, retry_after))
     }
 }
+
+impl ErrorAnswer {
+    /// Returns what the refusal means for a dial, by the carrier's `own` codes before those of Twilio.
+    fn of_coded_dial(&self, own: &Codes, answer: (StatusCode, Option<Duration>)) -> DialError {
+        let code = self.code.0.to_string();
+        let concerns = look_up(own, &code).or_else(|| look_up(CODES, &code));
+        refused_dial((&code, concerns), answer, &self.message)
+    }
+}
+
+/// An error response of SignalWire.
+#[derive(Debug)]
+pub struct SignalWireAnswer(ErrorAnswer);
+
+impl Refusal for SignalWireAnswer {
+    fn read(body: &[u8]) -> Self {
+        Self(ErrorAnswer::read(body))
+    }
+
+    fn of_wish(&self, status: StatusCode) -> CarrierError {
+        self.0.of_wish(status)
+    }
+
+    fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
+        self.0.of_coded_dial(SIGNALWIRE_CODES, (status, retry_after))
+    }
+}
+
+/// Error codes that may refuse a call.
+const CODES: &Codes = &[
+    (
+        Concerns::InvalidNumber,
+        "13223 13224 13226 21201 21211 21214 21217 21401 21421 21614",
+    ),
+    // Premium and blocked numbers, geographic permissions, unverified numbers of a trial account, opt-outs.
+    (
+        Concerns::Destination,
+        "13225 13227 21202 21203 21215 21216 21219 21408 21608 21610 21612 32205",
+    ),
+    (Concerns::Capacity, "10004 20429"),
+    // The account is closed, on trial or suspended; the caller ID is not one of its numbers; or a field that is
+    // sent with every call is refused.
+    (
+        Concerns::Account,
+        "10001 10002 10003 10005 20003 20005 20006 20008 20403 20404 21205 21206 21207 21208 21209 21210 21212 21213 \
+         21218 21264 21471 21472 21606 21609 21626",
+    ),
+];
+
+/// Error codes to which SignalWire gives another meaning.
+///
+/// Source: <https://developer.signalwire.com/rest/compatibility-api/overview/error-codes>
+const SIGNALWIRE_CODES: &Codes = &[
+    (Concerns::Capacity, "15002"),
+    (Concerns::Account, "4001 10000 10001 10002 10003 10004"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -106,6 +147,10 @@ mod tests {
             retry_after: Some(Duration::from_secs(2)),
         };
         let words = |words: &str| words.to_owned();
+        let unclassified = |kind: &str, said: &str| DialError::Unclassified {
+            kind: words(kind),
+            words: words(said),
+        };
         for (status, body, expected) in [
             (
                 400,
@@ -125,9 +170,9 @@ mod tests {
             (
                 422,
                 r#"{"code":"whatever","message":"no"}"#,
-                DialError::Rejected(words("no")),
+                unclassified("422 0", "no"),
             ),
-            (400, "<html>", DialError::Rejected(words("400 Bad Request"))),
+            (400, "<html>", unclassified("400 0", "400 Bad Request")),
             (
                 400,
                 r#"{"code":21212,"message":"not your number"}"#,
@@ -138,7 +183,7 @@ mod tests {
                 r#"{"code":20003,"message":"Authenticate"}"#,
                 DialError::AccountRefused(words("Authenticate")),
             ),
-            (403, "", DialError::AccountRefused(words("403 Forbidden"))),
+            (403, "", unclassified("403 0", "403 Forbidden")),
             (
                 404,
                 r#"{"code":20404,"message":"no account"}"#,
@@ -159,5 +204,45 @@ mod tests {
         ] {
             assert_eq!(of(status, body), expected, "{status} {body}");
         }
+    }
+
+    #[test]
+    fn every_known_code_is_sorted_whatever_its_status() {
+        let of_code = |status: u16, code: u64| of(status, &format!(r#"{{"code":{code},"message":"no"}}"#));
+        for status in [400, 401, 403, 422] {
+            for code in [13_223, 13_224, 13_226, 21_211, 21_217, 21_401, 21_614] {
+                assert!(matches!(of_code(status, code), DialError::InvalidNumber(_)), "{code}");
+            }
+            for code in [13_225, 13_227, 21_215, 21_216, 21_219, 21_610, 32_205] {
+                assert!(matches!(of_code(status, code), DialError::Rejected(_)), "{code}");
+            }
+            for code in [10_004, 20_429] {
+                assert!(matches!(of_code(status, code), DialError::Busy { .. }), "{code}");
+            }
+            for code in [
+                10_001, 10_002, 10_003, 20_003, 20_005, 21_210, 21_212, 21_213, 21_218, 21_609,
+            ] {
+                assert!(matches!(of_code(status, code), DialError::AccountRefused(_)), "{code}");
+            }
+        }
+        let unknown = DialError::Unclassified {
+            kind: "400 99999".to_owned(),
+            words: "no".to_owned(),
+        };
+        assert_eq!(of_code(400, 99_999), unknown);
+    }
+
+    #[test]
+    fn signalwire_has_meanings_of_its_own() {
+        let of_code = |code: u64| {
+            let body = format!(r#"{{"code":"{code}","message":"no"}}"#);
+            SignalWireAnswer::read(body.as_bytes()).of_dial(StatusCode::UNPROCESSABLE_ENTITY, None)
+        };
+        for code in [4_001, 10_000, 10_001, 10_002, 10_003, 10_004, 21_210, 21_212] {
+            assert!(matches!(of_code(code), DialError::AccountRefused(_)), "{code}");
+        }
+        assert_eq!(of_code(15_002), DialError::Busy { retry_after: None });
+        assert_eq!(of_code(21_217), DialError::InvalidNumber("no".to_owned()));
+        assert_eq!(of_code(21_219), DialError::Rejected("no".to_owned()));
     }
 }

@@ -8,7 +8,7 @@ use domain::ports::carrier::{CarrierError, DialError};
 use reqwest::StatusCode;
 use serde::Deserialize;
 
-use crate::http::{Refusal, unexpected, words_or};
+use crate::http::{Codes, Concerns, Refusal, look_up, refused_dial, unexpected, words_or};
 
 /// An error response.
 #[derive(Debug, Default)]
@@ -16,10 +16,14 @@ pub struct ErrorAnswer {
     words: String,
     /// Invalid parameter, such as `to` or `to[0].number`.
     parameter: String,
+    /// Address of the error's description, which ends with its kind.
+    address: String,
 }
 
 #[derive(Deserialize)]
 struct Body {
+    #[serde(default, rename = "type")]
+    address: Option<String>,
     #[serde(default)]
     title: Option<String>,
     /// Name of the title field in responses of Vonage's older services.
@@ -44,7 +48,21 @@ impl ErrorAnswer {
     fn part(&self) -> &str {
         self.parameter.split(['.', '[']).next().unwrap_or_default()
     }
+
+    /// Returns the kind of the error, such as `low-balance`.
+    fn kind(&self) -> &str {
+        self.address.rsplit(['#', '/']).next().unwrap_or_default()
+    }
 }
+
+/// Kinds of errors: what follows the `#` of an error's type.
+const KINDS: &Codes = &[
+    (Concerns::Capacity, "rate-limit throttled"),
+    (
+        Concerns::Account,
+        "low-balance out-of-credit unauthorized forbidden not-found unprovisioned",
+    ),
+];
 
 impl Refusal for ErrorAnswer {
     fn read(body: &[u8]) -> Self {
@@ -57,23 +75,20 @@ impl Refusal for ErrorAnswer {
         Self {
             words: words.unwrap_or_default(),
             parameter,
+            address: body.address.unwrap_or_default(),
         }
     }
 
     fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
-        let words = words_or(&self.words, status);
-        match (status.as_u16(), self.part()) {
-            (429, _) => DialError::Busy { retry_after },
+        let concerns = match (status.as_u16(), self.part()) {
             // This number must not or cannot be called; the next one may.
-            (403, "to") => DialError::Rejected(words),
-            (400 | 422, "to") => DialError::InvalidNumber(words),
-            // The cause is the key, the balance, the application, the caller ID or something else that we
-            // send with every call. No number is given up for that.
-            (401..=404, _) => DialError::AccountRefused(words),
-            (400 | 422, part) if !part.is_empty() => DialError::AccountRefused(words),
-            (400 | 409 | 422, _) => DialError::Rejected(words),
-            _ => DialError::Unknown(format!("carrier answered {status}: {words}")),
-        }
+            (403, "to") => Some(Concerns::Destination),
+            (400 | 422, "to") => Some(Concerns::InvalidNumber),
+            // A field that is sent with every call.
+            (400 | 403 | 422, part) if !part.is_empty() => Some(Concerns::Account),
+            _ => look_up(KINDS, self.kind()),
+        };
+        refused_dial((self.kind(), concerns), (status, retry_after), &self.words)
     }
 
     fn of_wish(&self, status: StatusCode) -> CarrierError {
@@ -108,6 +123,14 @@ mod tests {
     fn each_refusal_of_a_dial_is_sorted_by_what_the_dialer_does_next() {
         let retry_after = Some(Duration::from_secs(2));
         let words = |words: &str| words.to_owned();
+        let unclassified = |kind: &str, said: &str| DialError::Unclassified {
+            kind: words(kind),
+            words: words(said),
+        };
+        let kind = |kind: &str| {
+            let address = format!("https://developer.vonage.com/api-errors#{kind}");
+            json!({ "type": address, "title": "Title", "detail": "words" }).to_string()
+        };
         for (status, body, expected) in [
             (
                 400,
@@ -131,8 +154,12 @@ mod tests {
                 DialError::AccountRefused(words("Syntax error")),
             ),
             (400, body("total", "odd"), DialError::AccountRefused(words("odd"))),
-            (400, words("<html>"), DialError::Rejected(words("400 Bad Request"))),
-            (409, words("{}"), DialError::Rejected(words("409 Conflict"))),
+            (400, words("<html>"), unclassified("400", "400 Bad Request")),
+            (409, words("{}"), unclassified("409", "409 Conflict")),
+            (420, kind("odd"), unclassified("420 odd", "words")),
+            (403, kind("low-balance"), DialError::AccountRefused(words("words"))),
+            (403, kind("forbidden"), DialError::AccountRefused(words("words"))),
+            (403, kind("rate-limit"), DialError::Busy { retry_after }),
             (
                 401,
                 words(r#"{"type":"UNAUTHORIZED","error_title":"Unauthorized"}"#),
@@ -143,7 +170,7 @@ mod tests {
                 words(r#"{"title":"Low balance"}"#),
                 DialError::AccountRefused(words("Low balance")),
             ),
-            (403, words(""), DialError::AccountRefused(words("403 Forbidden"))),
+            (403, words(""), unclassified("403", "403 Forbidden")),
             (404, words(""), DialError::AccountRefused(words("404 Not Found"))),
             (429, words(""), DialError::Busy { retry_after }),
             (

@@ -10,6 +10,7 @@ mod media_route;
 mod midcall;
 mod orders;
 mod plain;
+mod refusals;
 mod site;
 mod telnyx;
 mod twilio;

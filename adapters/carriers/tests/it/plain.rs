@@ -704,6 +704,6 @@ async fn the_plain_endpoint_is_not_dialed_through() {
     let agent = world.agent(agent).await;
     let campaign = world.launch(&agent, &[(CALLER, "")], json!({})).await;
     // The same as for a carrier that refuses the account: it costs no contact.
-    let failed = world.until_status(&campaign, "failed", 30).await;
-    assert_eq!(failed["progress"]["pending"], 1, "{failed:#}");
+    let delayed = world.until_status(&campaign, "delayed", 30).await;
+    assert_eq!(delayed["progress"]["pending"], 1, "{delayed:#}");
 }

@@ -102,6 +102,8 @@ pub struct Setup {
     /// Calls on a page of a list; Telnyx and Vonage only.
     pub page: Option<usize>,
     pub node: NodeSettings,
+    /// Faults of the first dials.
+    pub dials: Vec<DialFault>,
 }
 
 impl Default for Setup {
@@ -122,6 +124,7 @@ impl Default for Setup {
             stall: None,
             page: None,
             node: NodeSettings::default(),
+            dials: Vec::new(),
         }
     }
 }
@@ -164,7 +167,7 @@ impl Setup {
             stall: self.stall,
             callbacks: self.callbacks,
             dials: if self.lost_each == 0 {
-                Vec::new()
+                self.dials.clone()
             } else {
                 (1..=500).map(lost).collect()
             },

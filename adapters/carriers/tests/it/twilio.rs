@@ -157,14 +157,15 @@ async fn a_carrier_that_is_busy_is_asked_later_and_an_error_of_its_server_never_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_account_ends_the_campaign_and_costs_no_contact() {
+async fn a_refused_account_delays_the_campaign_and_costs_no_contact() {
     for fault in [DialFault::RefuseAccount, DialFault::Refuse(21_212)] {
         let (site, stub) = at(Carrier::Twilio, faulty(&[fault]), TwilioFaults::default()).await;
         let agent = site.world.agent(interviewing_agent()).await;
         let campaign = site.world.launch(&agent, &[(COOPERATIVE, "")], json!({})).await;
-        let state = site.world.until_status(&campaign, "failed", 60).await;
+        let state = site.world.until_status(&campaign, "delayed", 60).await;
         assert_eq!(state["progress"]["pending"], 1, "{state}");
-        assert_eq!(stub.dials().len(), 1);
+        site.world.until_status(&campaign, "completed", 300).await;
+        assert_eq!(stub.dials().len(), 2);
     }
 }
 

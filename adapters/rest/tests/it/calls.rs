@@ -292,6 +292,7 @@ async fn what_is_not_there_or_not_here_cannot_be_ended() {
         collected: Default::default(),
         times: Default::default(),
         facts_follow: false,
+        refusal: None,
     };
     app.store.finish(claimed.claim, outcome, None).await.unwrap();
     assert_eq!(end(&app, id).await.expect(409).code(), "invalid_transition");

@@ -131,6 +131,7 @@ async fn end(app: &TestApp, claim: Claim, status: ConversationStatus) {
         collected: Default::default(),
         times: Default::default(),
         facts_follow: false,
+        refusal: None,
     };
     app.store.finish(claim, outcome, None).await.unwrap();
 }

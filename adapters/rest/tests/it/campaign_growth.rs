@@ -252,6 +252,7 @@ async fn finished(
         collected: Default::default(),
         times: Default::default(),
         facts_follow: false,
+        refusal: None,
     };
     app.store.finish(claim, outcome, None).await.unwrap();
     claim

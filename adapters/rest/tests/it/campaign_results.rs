@@ -51,6 +51,7 @@ fn outcome(status: ConversationStatus) -> Outcome {
         collected: Default::default(),
         times: Default::default(),
         facts_follow: false,
+        refusal: None,
     }
 }
 

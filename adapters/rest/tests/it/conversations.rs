@@ -104,6 +104,7 @@ impl Dialer {
             collected: collected.collect::<BTreeMap<_, _>>(),
             times: Default::default(),
             facts_follow: false,
+            refusal: None,
         };
         self.app.store.finish(attempt.claim, outcome, None).await.unwrap();
     }
@@ -470,6 +471,7 @@ async fn a_conversation_tells_of_its_error_a_mailbox_and_a_transfer() {
             collected: BTreeMap::new(),
             times: Default::default(),
             facts_follow: false,
+            refusal: None,
         };
         dialer.app.store.finish(attempt.claim, outcome, None).await.unwrap();
         let path = format!("{CONVERSATIONS}/{}", attempt.claim.attempt);

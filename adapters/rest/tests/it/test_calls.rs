@@ -116,6 +116,7 @@ async fn a_test_call_is_deleted_with_its_recording_after_a_day() {
             collected: Default::default(),
             times: Default::default(),
             facts_follow: false,
+            refusal: None,
         };
         let claim = received.unwrap().unwrap().attempt.claim;
         app.store.finish(claim, outcome, None).await.unwrap();

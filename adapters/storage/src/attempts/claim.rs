@@ -2,7 +2,7 @@
 
 use domain::{
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
-    ports::store::{Claim, ClaimedAttempt, Remaining, StoreError, StoreResult, Tries},
+    ports::store::{Claim, ClaimedAttempt, REFUSALS_IN_A_ROW, Remaining, StoreError, StoreResult, Tries},
 };
 
 use serde_json::Map;
@@ -47,7 +47,7 @@ pub(super) async fn source(
     campaign_lock: &str,
 ) -> StoreResult<Option<Source>> {
     let row = composed(format!(
-        "SELECT c.account, c.agent, c.contact_list, c.contact_count, c.max_concurrent_calls FROM campaigns c \
+        "SELECT c.account, c.agent, c.contact_list, c.contact_count, c.max_concurrent_calls, c.refusals FROM campaigns c \
          WHERE c.id = $1 AND c.status = 'running' AND c.importing = 0 AND c.deleted_at IS NULL \
          AND (c.closes_at IS NULL OR c.closes_at > $2){campaign_lock}"
     ))
@@ -64,7 +64,11 @@ pub(super) async fn source(
         agent: row.id("agent")?,
         list: row.int("contact_list")?,
         contacts: row.int("contact_count")?,
-        most_calls: row.maybe_int("max_concurrent_calls")?,
+        // After refusals in a row, one contact is tried.
+        most_calls: match row.int("refusals")? >= REFUSALS_IN_A_ROW {
+            true => Some(1),
+            false => row.maybe_int("max_concurrent_calls")?,
+        },
     }))
 }
 

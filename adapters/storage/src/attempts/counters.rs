@@ -69,6 +69,7 @@ mod tests {
                 collected: std::collections::BTreeMap::new(),
                 times: Default::default(),
                 facts_follow: false,
+                refusal: None,
             })
         };
         assert_eq!(word(ConversationStatus::Completed, None, false), "completed");

@@ -20,7 +20,7 @@ use crate::{
     Work, account_events, attempt_ends,
     attempt_guard::{Guarded, SENT},
     contact_states::{self, ContactState},
-    deliveries, jobs,
+    deliveries, jobs, refusals,
     rows::{Columns, affected, composed, to_json, unavailable, unique},
 };
 
@@ -204,6 +204,7 @@ pub(super) async fn answered(mut work: Work<'_>, claim: Claim, at: Timestamp) ->
         // The carrier has not sent its id of the call yet.
         account_events::of_call(&mut work, claim.attempt, AccountEventType::CallStarted).await?;
     }
+    refusals::got_through(&mut work, claim.attempt).await?;
     account_events::of_call(&mut work, claim.attempt, AccountEventType::CallAnswered).await
 }
 
@@ -253,6 +254,7 @@ pub(super) async fn finish(
     next: Option<NextAttempt>,
 ) -> StoreResult<()> {
     let state = contact_state(outcome.status)?;
+    refusals::count(&mut work, claim.attempt, &outcome).await?;
     let now = work.now;
     let answered_at = outcome.times.answered_at.map(|at| at.min(now).0);
     let ended_at = outcome.times.ended_at.map_or(now, |at| at.min(now)).0;

@@ -20,7 +20,7 @@ use super::{
     channels::{Beginning, Channel},
     events, phones, websocket,
 };
-use crate::stub_carriers::{Dial, DialFault, locked};
+use crate::stub_carriers::{Dial, DialFault, base, locked};
 
 pub(super) fn routes() -> Router<Arc<Asterisk>> {
     Router::new()
@@ -119,6 +119,7 @@ async fn originate(State(stub): State<Arc<Asterisk>>, Query(query): Asked, body:
     });
     match fault {
         DialFault::None | DialFault::LoseAnswer => {}
+        DialFault::Answer(status, body) => return base::answer(status, body),
         DialFault::RefuseAccount => return refusal(StatusCode::UNAUTHORIZED, "Authentication required"),
         DialFault::Throttle { .. } => return refusal(StatusCode::SERVICE_UNAVAILABLE, "Shutting down"),
         DialFault::Refuse(_) | DialFault::Break => {

@@ -30,7 +30,9 @@ use super::{
     media::Stream,
 };
 use crate::stub_carriers::{
-    Dial, DialFault, NUMBERS, NUMBERS_PER_PAGE, locked,
+    Dial, DialFault, NUMBERS, NUMBERS_PER_PAGE,
+    base::answer,
+    locked,
     phones::{self, Phone},
 };
 
@@ -173,7 +175,7 @@ pub(super) fn telephone(to: &str, pointer: &'static str) -> Result<String, Refus
     }
 }
 
-async fn dial(State(stub): State<Arc<Telnyx>>, headers: HeaderMap, body: Bytes) -> Result<Json<Value>, Refused> {
+async fn dial(State(stub): State<Arc<Telnyx>>, headers: HeaderMap, body: Bytes) -> Result<Response, Refused> {
     let order: Value = serde_json::from_slice(&body).unwrap_or_default();
     let text = |field: &str| order[field].as_str().unwrap_or_default().to_owned();
     let fault = stub.base.dialed(Dial {
@@ -187,6 +189,7 @@ async fn dial(State(stub): State<Arc<Telnyx>>, headers: HeaderMap, body: Bytes) 
     match fault {
         DialFault::Throttle { .. } => return Err(throttled()),
         DialFault::Break => return Err(broken()),
+        DialFault::Answer(status, body) => return Ok(answer(status, body)),
         DialFault::RefuseAccount => return Err(not_known()),
         DialFault::Refuse(_) => return Err(unprocessable("10015", "refused as asked", "")),
         DialFault::None | DialFault::LoseAnswer => {}
@@ -195,7 +198,7 @@ async fn dial(State(stub): State<Arc<Telnyx>>, headers: HeaderMap, body: Bytes) 
     let task = tokio::spawn(async move { place(&stub, &body).await });
     match task.await {
         Ok(Ok(_)) if fault == DialFault::LoseAnswer => std::future::pending().await,
-        Ok(Ok(call)) => Ok(Json(json!({ "data": call.shown() }))),
+        Ok(Ok(call)) => Ok(Json(json!({ "data": call.shown() })).into_response()),
         Ok(Err(refused)) => Err(refused),
         Err(_) => Err(broken()),
     }

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::stub_carriers::{
     Dial, DialFault, NUMBERS, NUMBERS_PER_PAGE,
+    base::answer,
     flow::Change,
     legs::Stage,
     locked,
@@ -218,6 +219,7 @@ async fn dial(
             retry_after,
             ..error(StatusCode::TOO_MANY_REQUESTS, 20_429, "Too Many Requests")
         }),
+        DialFault::Answer(status, body) => Ok(answer(status, body)),
         DialFault::RefuseAccount => Err(unauthorized()),
         DialFault::Refuse(code) => Err(error(StatusCode::BAD_REQUEST, code, "refused as asked")),
         DialFault::Break => Err(error(StatusCode::INTERNAL_SERVER_ERROR, 20_500, "An internal error")),

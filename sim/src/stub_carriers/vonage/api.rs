@@ -21,7 +21,7 @@ use super::{
     leg::{self, Leg, Order},
     socket::rate,
 };
-use crate::stub_carriers::{Dial, DialFault, flow::Change, locked, phones::Refused};
+use crate::stub_carriers::{Dial, DialFault, base::answer, flow::Change, locked, phones::Refused};
 
 /// Most bytes of a socket's headers.
 const MOST_HEADERS: usize = 512;
@@ -175,6 +175,7 @@ async fn dial(State(stub): State<Arc<Vonage>>, headers: HeaderMap, body: Bytes) 
             retry_after,
             ..error(StatusCode::TOO_MANY_REQUESTS, "Rate Limit Hit")
         }),
+        DialFault::Answer(status, body) => Ok(answer(status, body)),
         DialFault::RefuseAccount => Err(error(StatusCode::UNAUTHORIZED, "Unauthorized")),
         DialFault::Refuse(status) => {
             let status = u16::try_from(status)

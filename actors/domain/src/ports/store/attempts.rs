@@ -4,7 +4,7 @@
 //! outcome nobody knows. An incoming call begins as `dialed`. Every write that follows a claim is guarded by
 //! owner and epoch; the store offers no unguarded one.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -286,7 +286,15 @@ pub struct Outcome {
     pub times: CallTimes,
     /// Whether facts of the call may arrive after it. Then its analysis is not due before [`FACTS_FOLLOW_MS`].
     pub facts_follow: bool,
+    /// Kind of the carrier's refusal, if the service does not know its reason; see [`REFUSALS_IN_A_ROW`].
+    pub refusal: Option<String>,
 }
+
+/// Number of refusals of one unknown kind in a row, without a call that got through, after which a campaign is
+/// delayed. From then on it calls one contact after each [`REFUSED_PAUSE`] until a call gets through.
+pub const REFUSALS_IN_A_ROW: i64 = 3;
+/// Pause of a campaign after these refusals.
+pub const REFUSED_PAUSE: Duration = Duration::from_secs(600);
 
 /// Times of a call's answer and end, by its holder's clock. The store writes no time before the dial, none
 /// after its own present, and no end before the answer.
@@ -303,6 +311,18 @@ pub struct CallTimes {
 pub const FACTS_FOLLOW_MS: i64 = 30_000;
 
 impl Outcome {
+    /// Returns whether the call got through to the callee's telephone.
+    pub fn got_through(&self) -> bool {
+        let answer = matches!(self.error.as_deref(), Some("busy" | "no-answer" | "rejected"));
+        self.status == ConversationStatus::Completed || answer
+    }
+
+    /// Returns whether the carrier refused the call.
+    pub fn is_refused(&self) -> bool {
+        let error = self.error.as_deref().unwrap_or_default();
+        error == "invalid-number" || error.starts_with("carrier-error")
+    }
+
     /// Returns the outcome without characters in its texts that a database may be unable to store.
     pub fn cleaned(&self) -> Self {
         let plain = |text: &String| text.chars().filter(|c| !c.is_control()).take(CLEANED_CHARS).collect();

@@ -4,11 +4,11 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Account, KeyTicket, StoreResult};
+use super::{Account, KeyTicket, Outcome, REFUSALS_IN_A_ROW, REFUSED_PAUSE, StoreResult};
 pub use crate::schedule::ScheduleText;
 use crate::{
     id::{AccountId, AgentId, AttemptId, CampaignId, ContactId},
-    phone_number::PhoneNumber,
+    phone_number::{PhoneNumber, with_numbers_masked},
     schedule::Schedule,
     time::Timestamp,
 };
@@ -153,14 +153,39 @@ impl CampaignRow {
         };
         StateChange {
             status,
+            next_run_at,
+            ..self.unchanged()
+        }
+    }
+
+    /// Returns the present state.
+    pub fn unchanged(&self) -> StateChange {
+        StateChange {
+            status: self.status,
             active: self.active,
             scheduled: self.scheduled,
-            next_run_at,
+            next_run_at: self.next_run_at,
             opens_from: self.opens_from,
             closes_at: self.closes_at,
             reason: self.reason.clone(),
             cancel_waiting: false,
         }
+    }
+
+    /// Returns the state after `count` refusals for an unknown reason, the last one with this outcome. None if the
+    /// campaign does not run or there were too few.
+    pub fn after_refusals(&self, count: i64, last: &Outcome, now: Timestamp) -> Option<StateChange> {
+        let delayed = self.status == CampaignStatus::Running && count >= REFUSALS_IN_A_ROW;
+        let why = with_numbers_masked(last.error.as_deref().unwrap_or_default());
+        let minutes = REFUSED_PAUSE.as_secs() / 60;
+        delayed.then(|| StateChange {
+            status: CampaignStatus::Delayed,
+            next_run_at: Some(now.plus(REFUSED_PAUSE)),
+            reason: Some(format!(
+                "{why} ({count} times in a row); one contact is tried every {minutes} minutes until a call gets through"
+            )),
+            ..self.unchanged()
+        })
     }
 }
 
