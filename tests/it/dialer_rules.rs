@@ -368,7 +368,7 @@ async fn numbers_that_nobody_dials_leave_the_lines_to_calls_from_outside() {
     };
     let world = World::start_with(settings).await;
     let agent = agent_with_restrictions(&world).await;
-    let restricted: Vec<String> = (1_000..2_000).map(|n| format!("+15550310{n}")).collect();
+    let restricted: Vec<String> = (1_000..2_000).map(|n| format!("+1555031{n}")).collect();
     let contacts: Vec<_> = restricted.iter().map(|number| (number.as_str(), "rejects")).collect();
     let campaign = world.launch(&agent, &contacts, json!({})).await;
     for n in 0..20 {

@@ -26,6 +26,7 @@ pub use config::*;
 pub use description::*;
 pub use differences::*;
 pub use disclosure::Disclosure;
+pub(crate) use disclosure::{BUSINESS, text_of_preset};
 pub use document::*;
 pub use graph_limits::graph_problems;
 pub use overrides::{OVERRIDE_PREFIX, OVERRIDES, check_overrides, overrides_in};

@@ -15,6 +15,7 @@ pub mod callback_time;
 pub mod conversation;
 pub mod deliveries;
 pub mod dial_token;
+mod disclosure;
 pub mod email;
 mod excerpt;
 pub mod history;

@@ -34,6 +34,13 @@ const WHOLE: usize = 7;
 /// Most digits of an extension.
 const EXTENSION: usize = 5;
 
+impl InvalidPhoneNumber {
+    /// Returns the reason, with the way out.
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+}
+
 impl PhoneNumber {
     /// Reads a text with a plus or `00` and the country code. See [`parse_in`](Self::parse_in).
     pub fn parse(text: &str) -> Result<Self, InvalidPhoneNumber> {
@@ -65,7 +72,10 @@ impl PhoneNumber {
         let address = &text[scheme.map_or(0, str::len)..];
         let user = address.split(['@', ';']).next().unwrap_or_default();
         let parsed = Self::parse(user).ok();
-        parsed.or_else(|| Self::parse(&format!("+{user}")).ok())
+        let with_plus = format!("+{user}");
+        // A switchboard's own numbers need not fit the plan of any country.
+        let own = || is_plain(&with_plus).then(|| Self(with_plus.clone()));
+        parsed.or_else(|| Self::parse(&with_plus).ok()).or_else(own)
     }
 
     /// Returns all forms in which the number may stand in the database: as it is, as it is read today, and with the

@@ -105,7 +105,7 @@ impl Agent {
         }
     }
 
-    pub(super) fn in_own_language(&self) -> &ConversationConfig {
+    pub(crate) fn in_own_language(&self) -> &ConversationConfig {
         self.own_language.as_deref().unwrap_or(&self.conversation_config)
     }
 }

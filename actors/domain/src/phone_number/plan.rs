@@ -168,6 +168,8 @@ mod tests {
     /// Makes a line of the table from the metadata.
     fn line(code: u16) -> String {
         let regions = DATABASE.by_code(&code).unwrap();
+        // Some islands of North America have shorter numbers, which nobody else can dial.
+        let regions = if code == 1 { &regions[..1] } else { &regions[..] };
         let kinds = regions.iter().flat_map(|region| kinds(region));
         let lengths = kinds.flat_map(Descriptor::possible_length);
         let bits = lengths.fold(0_u32, |all, length| {
@@ -179,10 +181,8 @@ mod tests {
 
     #[test]
     fn the_table_is_that_of_the_metadata() {
-        let mut codes: Vec<u16> = DATABASE.iter().map(Metadata::country_code).collect();
-        codes.sort_unstable();
-        codes.dedup();
-        let table: String = codes.into_iter().map(line).collect();
+        let codes = (1..1_000).filter(|code: &u16| DATABASE.by_code(code).is_some());
+        let table: String = codes.map(line).collect();
         if std::env::var_os("UPDATE_PLANS").is_some() {
             std::fs::write("src/phone_number/plans.txt", &table).unwrap();
         }

@@ -356,7 +356,7 @@ mod tests {
             "%2B266696687",
             "client:mary",
             "sip:x@y.example",
-            "15550000001",
+            "266696687",
         ] {
             assert_eq!(told(from, "%2B15550000002"), (None, ours.clone()), "{from}");
         }
@@ -366,6 +366,8 @@ mod tests {
                 "sip:%2B15550000002@x.example;transport=tls",
             ),
             ("sips:%2B15550000001@pbx.example:5061", "%2B15550000002"),
+            ("15550000001", "15550000002"),
+            ("sip:15550000001@pbx.example", "sip:15550000002@x.example"),
         ] {
             assert_eq!(told(from, to), (caller.clone(), ours.clone()), "{from}");
         }

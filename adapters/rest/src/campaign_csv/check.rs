@@ -266,8 +266,8 @@ fn number(seen: &mut Seen, destinations: &mut Destinations, row: u64, cell: &str
     if cell.is_empty() {
         return Err((RowCode::MissingPhone, "has no phone number".into()));
     }
-    let number = PhoneNumber::parse(cell).map_err(|_| {
-        let mut message = "is not a phone number: write + and 7 to 15 digits".to_owned();
+    let number = PhoneNumber::parse(cell).map_err(|error| {
+        let mut message = format!("is not a phone number: {}", error.why());
         if is_rounded(cell) {
             message.push_str("; a spreadsheet has rounded it: format the column as text");
         }

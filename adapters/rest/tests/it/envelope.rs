@@ -54,7 +54,7 @@ async fn every_method_and_path_that_is_not_described_is_refused_in_the_envelope(
         "DELETE", "GET", "HEAD", "PATCH", "POST", "PUT", "TRACE", "PROPFIND", "LISTEN",
     ];
     let app = TestApp::start().await;
-    let description = app.client.get("/public/openapi.json").await.body;
+    let description: Value = serde_json::from_str(include_str!("../../../../tests/openapi.json")).unwrap();
     for (path, item) in description["paths"].as_object().unwrap() {
         let path = path.replace(['{', '}'], "");
         let is_described = |method: &str| item.get(method.to_lowercase()).is_some();
