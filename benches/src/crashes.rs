@@ -73,7 +73,7 @@ async fn launch(api: &ApiClient, agent: &str, number: usize, contacts: u32) -> R
     for n in 0..contacts {
         let persona = PERSONAS[n as usize % PERSONAS.len()];
         // Contains the campaign's number and the contact's, so that no number occurs twice in the exchange's log.
-        writeln!(csv, "+1555{number:03}{n:05},Contact {n},{persona}")?;
+        writeln!(csv, "+1555{number:02}{n:05},Contact {n},{persona}")?;
     }
     let name = format!("Crash test {number}");
     Ok(api.launch_csv(&name, agent, csv.into_bytes()).await?.campaign)

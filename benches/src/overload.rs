@@ -85,7 +85,7 @@ impl Target {
             12..17 => connection.get("/public/v1/contacts?pageSize=30", &self.key).await?,
             _ => {
                 let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-                let body = json!({ "phoneNumber": format!("+1666{number:09}"), "name": "Maria" }).to_string();
+                let body = json!({ "phoneNumber": format!("+1666{number:07}"), "name": "Maria" }).to_string();
                 connection.post("/public/v1/contacts", &self.key, &body).await?
             }
         };

@@ -120,7 +120,10 @@ impl Client {
 
     /// Launches the next campaign; returns `false` if that failed, to be retried with the same request.
     async fn launch(&self, number: usize) -> bool {
-        let numbers: Vec<_> = (0..self.contacts).map(|n| format!("+1555{number:04}{n:04}")).collect();
+        let (area, exchange) = (555 + number / 1_000, number % 1_000);
+        let numbers: Vec<_> = (0..self.contacts)
+            .map(|n| format!("+1{area}{exchange:03}{n:04}"))
+            .collect();
         let mut csv = String::from("phone,name\n");
         for (n, number) in numbers.iter().enumerate() {
             let _ = writeln!(csv, "{number},Contact {n}");

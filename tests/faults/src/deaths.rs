@@ -169,7 +169,7 @@ impl Deaths {
         copy(&self.template, &self.world.journal().with_file_name(""))?;
         let seen = evidence::log(&self.world.journal())?.len();
         let numbers: Vec<_> = (0..self.args.contacts)
-            .map(|n| format!("+1555{:05}{n:03}", self.lives))
+            .map(|n| format!("+1555{:04}{n:03}", self.lives))
             .collect();
         self.lives += 1;
         self.world.nodes[0].start()?;

@@ -107,14 +107,14 @@ impl Traffic {
     }
 
     async fn contact(&self, turn: u64) -> io::Result<()> {
-        let contact = json!({ "phoneNumber": format!("+1666{turn:08}"), "name": "Somebody" });
+        let contact = json!({ "phoneNumber": format!("+1666{turn:07}"), "name": "Somebody" });
         let id = id_of(&self.api.post("/contacts", contact).await?, "contactId")?;
         self.lock().contacts.push(id);
         Ok(())
     }
 
     async fn call(&self, turn: u64) -> io::Result<()> {
-        let call = json!({ "agentId": self.agent, "phoneNumber": format!("+1777{turn:08}") });
+        let call = json!({ "agentId": self.agent, "phoneNumber": format!("+1777{turn:07}") });
         let id = id_of(&self.api.post("/calls", call).await?, "conversationId")?;
         self.lock().conversations.push(id);
         Ok(())
@@ -122,7 +122,7 @@ impl Traffic {
 
     /// Makes an inbound call; it is not one of the timed requests.
     async fn caller(&self, turn: u64) {
-        let from = format!("+1888{turn:08}");
+        let from = format!("+1888{turn:07}");
         let stays = Duration::from_millis(STAYS.start + turn * 7_919 % (STAYS.end - STAYS.start));
         let came = caller::call(&self.api, (&self.agent, &from), stays).await;
         let mut counts = self.lock();
