@@ -1,5 +1,7 @@
 //! The directory part of the store: accounts, agents, contacts.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use domain::{
     agent::changed_fields,
@@ -169,9 +171,13 @@ impl DirectoryStore for SqlStore {
             .await
     }
 
-    async fn count_do_not_call(&self, account: AccountId, numbers: &[PhoneNumber]) -> StoreResult<i64> {
+    async fn among_do_not_call(
+        &self,
+        account: AccountId,
+        numbers: &[PhoneNumber],
+    ) -> StoreResult<HashSet<PhoneNumber>> {
         let numbers = numbers.iter().map(|number| number.as_str().to_owned()).collect();
-        self.read(move |work| Box::pin(do_not_call::count(work, account, numbers)))
+        self.read(move |work| Box::pin(do_not_call::among(work, account, numbers)))
             .await
     }
 

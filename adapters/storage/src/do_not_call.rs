@@ -1,5 +1,7 @@
 //! The accounts' do-not-call lists.
 
+use std::collections::HashSet;
+
 use domain::{
     id::{AccountId, AttemptId},
     phone_number::PhoneNumber,
@@ -72,18 +74,23 @@ pub(super) async fn list(
         .collect()
 }
 
-/// Returns how many of these numbers are on the list.
-pub(super) async fn count(work: Work<'_>, account: AccountId, numbers: Vec<String>) -> StoreResult<i64> {
-    let mut listed = 0;
+/// Returns those of these numbers that are on the list.
+pub(super) async fn among(
+    work: Work<'_>,
+    account: AccountId,
+    numbers: Vec<String>,
+) -> StoreResult<HashSet<PhoneNumber>> {
+    let mut listed = HashSet::new();
     for chunk in numbers.chunks(ROWS_PER_INSERT) {
         let query = composed(format!(
-            "SELECT COUNT(*) AS listed FROM do_not_call WHERE account = $1 AND phone_number IN ({})",
+            "SELECT phone_number FROM do_not_call WHERE account = $1 AND phone_number IN ({})",
             places(2, chunk.len())
         ));
         let query = query.bind(account.to_string());
         let query = chunk.iter().fold(query, |query, number| query.bind(number.clone()));
-        let row = query.fetch_one(&mut *work.conn).await.map_err(unavailable)?;
-        listed += row.int("listed")?;
+        for row in query.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+            listed.insert(row.number("phone_number")?);
+        }
     }
     Ok(listed)
 }

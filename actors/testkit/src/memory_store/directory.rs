@@ -1,6 +1,9 @@
 //! Accounts, agents and contacts in memory.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashSet},
+};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -432,10 +435,14 @@ impl DirectoryStore for MemoryStore {
         Ok(found)
     }
 
-    async fn count_do_not_call(&self, account: AccountId, numbers: &[PhoneNumber]) -> StoreResult<i64> {
+    async fn among_do_not_call(
+        &self,
+        account: AccountId,
+        numbers: &[PhoneNumber],
+    ) -> StoreResult<HashSet<PhoneNumber>> {
         let tables = self.open()?;
         let is_listed = |number: &&PhoneNumber| tables.do_not_call.contains_key(&(account, (*number).clone()));
-        Ok(i64::try_from(numbers.iter().filter(is_listed).count()).unwrap_or(i64::MAX))
+        Ok(numbers.iter().filter(is_listed).cloned().collect())
     }
 
     async fn remove_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()> {

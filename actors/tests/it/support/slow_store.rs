@@ -1,7 +1,7 @@
 //! A store that delays each operation and its answer, so that messages cross as they do in production.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -121,7 +121,7 @@ slowly! {
         add_do_not_call(account: AccountId, number: &PhoneNumber) -> DoNotCallRow;
         do_not_call(account: AccountId, after: Option<(Timestamp, PhoneNumber)>, limit: i64) -> Vec<DoNotCallRow>;
         opt_out(account: AccountId, number: &PhoneNumber, call: AttemptId) -> ();
-        count_do_not_call(account: AccountId, numbers: &[PhoneNumber]) -> i64;
+        among_do_not_call(account: AccountId, numbers: &[PhoneNumber]) -> HashSet<PhoneNumber>;
         remove_do_not_call(account: AccountId, number: &PhoneNumber) -> ();
     }
     ApiKeyStore {

@@ -27,7 +27,7 @@ const BODY_BYTES: u64 = FILE_BYTES + 1024 * 1024;
 const LISTED: usize = 100;
 
 /// Text fields of the form.
-pub const TEXTS: [&str; 15] = [
+pub const TEXTS: [&str; 17] = [
     "name",
     "agentId",
     "launch",
@@ -43,13 +43,28 @@ pub const TEXTS: [&str; 15] = [
     "followUpIntervals",
     "maxConcurrentCalls",
     "ringTimeoutSeconds",
+    "separator",
+    "skipInvalidRows",
 ];
 
 /// Text fields of a form that adds contacts.
-pub const COLUMN_TEXTS: [&str; 3] = ["phoneColumn", "nameColumn", "emailColumn"];
+pub const COLUMN_TEXTS: [&str; 5] = [
+    "phoneColumn",
+    "nameColumn",
+    "emailColumn",
+    "separator",
+    "skipInvalidRows",
+];
 
 /// Text fields of a form whose file is only checked.
-pub const CHECK_TEXTS: [&str; 4] = ["agentId", "phoneColumn", "nameColumn", "emailColumn"];
+pub const CHECK_TEXTS: [&str; 6] = [
+    "agentId",
+    "phoneColumn",
+    "nameColumn",
+    "emailColumn",
+    "separator",
+    "skipInvalidRows",
+];
 
 /// A received form.
 #[derive(Debug, Default)]

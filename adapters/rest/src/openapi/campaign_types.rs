@@ -80,7 +80,7 @@ pub struct Minutes(pub i64);
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewCsvCampaign {
-    /// CSV file in UTF-8, with a header line, at most 64 MiB and 1,000,000 rows.
+    /// CSV file in UTF-8, UTF-16 with a byte order mark, or windows-1252, with a header line, at most 64 MiB and 1,000,000 rows.
     #[schema(format = Binary, content_media_type = "text/csv")]
     pub file: String,
     /// Name of the campaign.
@@ -112,6 +112,13 @@ pub struct NewCsvCampaign {
     /// Header of the e-mail column.
     #[schema(required = false, example = "email")]
     pub email_column: String,
+    /// Separator of the cells: `,` (the default), `;`, `|`, `tab`, or `auto`, which finds it by the content. The line
+    /// `sep=` in the file wins.
+    #[schema(required = false, example = "auto")]
+    pub separator: String,
+    /// Whether invalid rows are left out; without it they refuse the file.
+    #[schema(required = false, default = false)]
+    pub skip_invalid_rows: bool,
     /// Whether contacts are called again.
     #[schema(required = false)]
     pub follow_up_call: bool,
@@ -145,7 +152,7 @@ pub struct MoreContacts {
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MoreCsvContacts {
-    /// CSV file in UTF-8, with a header line, at most 64 MiB and 100,000 rows.
+    /// CSV file in UTF-8, UTF-16 with a byte order mark, or windows-1252, with a header line, at most 64 MiB and 100,000 rows.
     #[schema(format = Binary, content_media_type = "text/csv")]
     pub file: String,
     /// Header of the phone column.
@@ -157,13 +164,20 @@ pub struct MoreCsvContacts {
     /// Header of the e-mail column.
     #[schema(required = false, example = "email")]
     pub email_column: String,
+    /// Separator of the cells: `,` (the default), `;`, `|`, `tab`, or `auto`, which finds it by the content. The line
+    /// `sep=` in the file wins.
+    #[schema(required = false, example = "auto")]
+    pub separator: String,
+    /// Whether invalid rows are left out; without it they refuse the file.
+    #[schema(required = false, default = false)]
+    pub skip_invalid_rows: bool,
 }
 
 /// A file of contacts to check.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CsvToCheck {
-    /// CSV file in UTF-8, with a header line, at most 64 MiB and 1,000,000 rows.
+    /// CSV file in UTF-8, UTF-16 with a byte order mark, or windows-1252, with a header line, at most 64 MiB and 1,000,000 rows.
     #[schema(format = Binary, content_media_type = "text/csv")]
     pub file: String,
     /// Agent whose rules for overrides and languages are checked.
@@ -178,6 +192,13 @@ pub struct CsvToCheck {
     /// Header of the e-mail column.
     #[schema(required = false, example = "email")]
     pub email_column: String,
+    /// Separator of the cells: `,` (the default), `;`, `|`, `tab`, or `auto`, which finds it by the content. The line
+    /// `sep=` in the file wins.
+    #[schema(required = false, example = "auto")]
+    pub separator: String,
+    /// Whether invalid rows are left out; without it they refuse the file.
+    #[schema(required = false, default = false)]
+    pub skip_invalid_rows: bool,
 }
 
 /// Contacts to call again.

@@ -1,5 +1,7 @@
 //! Accounts, agents, contacts and the do-not-call list.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
@@ -319,8 +321,9 @@ pub trait DirectoryStore: Send + Sync {
         limit: i64,
     ) -> StoreResult<Vec<DoNotCallRow>>;
 
-    /// Returns how many of these numbers are on the account's do-not-call list.
-    async fn count_do_not_call(&self, account: AccountId, numbers: &[PhoneNumber]) -> StoreResult<i64>;
+    /// Returns those of these numbers that are on the account's do-not-call list.
+    async fn among_do_not_call(&self, account: AccountId, numbers: &[PhoneNumber])
+    -> StoreResult<HashSet<PhoneNumber>>;
 
     /// Removes a number from the list. Returns `NotFound`.
     async fn remove_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()>;
