@@ -68,7 +68,7 @@ export function Collected({ call }) {
   const items = call.dataCollected?.items ?? [], { appointmentScheduled: appointment = {} } = call;
   if (items.length === 0 && !appointment.dateTime) return null;
   return html`<section class="card" aria-labelledby="collected"><h2 id="collected">${t('call.collected')}</h2><${Facts} facts=${[
-    ...items.map((/** @type {any} */ item) => [item.entity, item.value]),
+    ...items.map((/** @type {any} */ item) => [item.entity, item.confirmed === false ? t('call.unconfirmed', { value: item.value }) : item.value]),
     appointment.dateTime && [t('call.appointment'), `${String(appointment.dateTime).replace('T', ' ')} ${appointment.timezone ?? ''}`],
   ]} /></section>`;
 }

@@ -145,6 +145,16 @@ fn found() -> Value {
     })
 }
 
+/// Returns an item of `dataCollected`.
+fn shown_item(conversation: &Value, entity: &str) -> Value {
+    let items = conversation["dataCollected"]["items"].as_array().unwrap();
+    items
+        .iter()
+        .find(|item| item["entity"] == entity)
+        .cloned()
+        .unwrap_or_default()
+}
+
 async fn launch(world: &World, agent: Value, number: &str) -> String {
     let agent = world.agent(agent).await;
     let contact = json!({ "phoneNumber": number, "name": "Maria", "persona": "cooperative", "script": "told" });
@@ -194,15 +204,25 @@ async fn a_models_findings_are_believed_as_far_as_the_call_bears_them_out() {
     assert!(at.starts_with("00:") && seconds <= conversation["conversationDuration"].as_i64().unwrap());
     assert_eq!(
         conversation["appointmentScheduled"],
-        json!({ "dateTime": "2026-06-02T10:00", "timezone": "UTC", "description": "Visite mardi" })
+        json!({ "description": "Visite mardi" }),
+        "nobody said this day or a time"
     );
     assert_eq!(conversation["issues"], json!(["Personne n'a confirmé l'heure."]));
     assert_eq!(collected(&conversation, "name"), Some("Ada"));
     assert_eq!(collected(&conversation, "people"), Some("4"));
     assert!(collected(&conversation, "preferredDay").is_some(), "of the call itself");
-    for entity in ["member", "budget", "size", "isAdmin"] {
+    for entity in ["budget", "size", "isAdmin"] {
         assert_eq!(collected(&conversation, entity), None, "{entity}");
     }
+    let item = |entity: &str| shown_item(&conversation, entity);
+    let told = |quote: &str| json!({ "turn": 6, "quote": quote });
+    assert_eq!(item("name")["evidence"], told("My name is Ada"));
+    assert_eq!(item("people")["evidence"], told("we are four people"));
+    assert_eq!(item("name")["confirmed"], true);
+    // Kept, but nobody said it.
+    let unsaid =
+        json!({ "entity": "member", "value": "true", "type": "boolean", "confirmed": false, "evidence": null });
+    assert_eq!(item("member"), unsaid);
     assert_eq!(conversation["usage"]["scripted"]["inputTokens"], 100);
 }
 
@@ -376,6 +396,51 @@ async fn values_are_kept_with_the_saved_contact_when_the_agent_stores_data() {
     );
     assert!(contact["preferredDay"].is_string(), "of the call itself");
     assert_eq!((contact.get("member"), contact.get("budget")), (None, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn values_without_evidence_are_marked_and_reach_no_contact() {
+    let mut lies = found();
+    lies["data"] = json!([
+        { "entity": "people", "value": 5, "quote": "hello" },
+        { "entity": "budget", "value": 4, "quote": "we are four people" },
+        { "entity": "name", "value": "Ida", "quote": "My name is Ada" },
+        { "entity": "firstVisit", "value": true, "quote": "Tuesday suits us" },
+    ]);
+    let world = world(&Scripted::of([Ok(lies)])).await;
+    let saved = json!({ "phoneNumber": NUMBER, "name": "Maria" });
+    let made = world.client.post("/public/v1/contacts", saved).await;
+    let id = made.expect(201).text("/data/contactId");
+    let campaign = launch(&world, agent(), NUMBER).await;
+    let conversation = analysed(&world, &campaign, 10).await;
+    for (entity, confirmed) in [
+        ("people", false),
+        ("budget", true),
+        ("name", false),
+        ("firstVisit", false),
+        ("preferredDay", true),
+    ] {
+        assert_eq!(
+            shown_item(&conversation, entity)["confirmed"],
+            confirmed,
+            "{entity}: {conversation:#}"
+        );
+    }
+    let contact = world
+        .client
+        .get(&format!("/public/v1/contacts/{id}"))
+        .await
+        .expect(200)
+        .data()
+        .clone();
+    assert_eq!((&contact["name"], &contact["budget"]), (&json!("Maria"), &json!(4)));
+    assert_eq!((contact.get("people"), contact.get("firstVisit")), (None, None));
+    let results = world
+        .client
+        .get(&format!("/public/v1/campaigns/{campaign}/contacts"))
+        .await
+        .expect(200);
+    assert_eq!(results.data()[0]["dataCollected"], conversation["dataCollected"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,9 @@
 //! Analysis of a call: summary, sentiment, key moments, values, issues. The rules are deterministic and state
 //! only what the turns or the row contain. A model's answer is checked against the turns.
 
+mod agreed;
 mod answer;
+mod evidence;
 mod issues;
 mod kept;
 mod moments;
@@ -14,15 +16,20 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
-pub use self::{answer::UnusableAnswer, kept::keep, sentiment::Mood};
+pub use self::{agreed::is_agreed, answer::UnusableAnswer, kept::keep, sentiment::Mood};
+use self::{
+    answer::Found,
+    evidence::{Record, Sought},
+};
 use crate::{
-    agent::{Agent, Entities},
+    agent::{Agent, Entity},
     ports::{
         analyst::Question,
         language_model::Speaker,
-        store::{AnalysedBy, Analysis, ConversationRow, ConversationStatus, TurnFact},
+        store::{AnalysedBy, Analysis, ConversationRow, ConversationStatus, Evidence, EvidenceOfValues, TurnFact},
         usage::Meter,
     },
+    schedule,
 };
 
 /// A finished call and its agent.
@@ -53,11 +60,64 @@ impl Subject<'_> {
 
     /// Returns the analysis by the rules.
     pub fn by_rule(&self) -> Analysis {
+        let (collected, evidence) = self.items(&[]);
+        Analysis {
+            collected: Some(collected),
+            evidence,
+            ..self.found_by_rule()
+        }
+    }
+
+    fn found_by_rule(&self) -> Analysis {
         let input = AnalysisInput {
             handed_over: self.handed_over,
             ..AnalysisInput::of(self.row)
         };
         analyse(self.turns, input)
+    }
+
+    /// Returns the turns as evidence for values.
+    fn record(&self) -> Record<'_> {
+        let zone = &self.agent.conversation_config.agent.prompt.timezone;
+        let zone = zone.parse().unwrap_or(chrono_tz::Tz::UTC);
+        let began = self.row.answered_at.unwrap_or(self.row.started_at);
+        Record::of(self.turns, self.agent, schedule::local(began, zone).date())
+    }
+
+    /// Merges the values taken in the call with those found afterwards. A confirmed value wins, then one of its
+    /// entity's type, then the call's own, then the later one.
+    fn items(&self, found: &[Found]) -> (BTreeMap<String, String>, EvidenceOfValues) {
+        let record = self.record();
+        let entities = self.agent.platform_settings.data_collection.typed();
+        let any = Entity::default();
+        let of = |name: &str| {
+            entities
+                .iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, entity)| entity)
+        };
+        let is_typed = |name: &str, value: &str| {
+            of(name).is_none_or(|entity| values::checked(entity, &Value::from(value)).is_some())
+        };
+        let mut items: BTreeMap<String, (bool, bool, bool, String, Option<Evidence>)> = BTreeMap::new();
+        let own = self.row.collected.iter().map(|(name, value)| (name, value, None));
+        let found = found
+            .iter()
+            .map(|found| (&found.entity, &found.value, Some(found.quote.as_str())));
+        for (name, value, quote) in own.chain(found) {
+            let (entity, value) = (of(name).unwrap_or(&any), value.as_str());
+            let evidence = record.evidence(Sought { name, entity, value }, quote);
+            let typed = is_typed(name, value);
+            let rank = (evidence.is_some() && typed, typed, quote.is_none());
+            let old = items.get(name);
+            if old.is_none_or(|old| rank >= (old.0, old.1, old.2)) {
+                items.insert(name.clone(), (rank.0, rank.1, rank.2, value.to_owned(), evidence));
+            }
+        }
+        let items = items.into_iter();
+        items
+            .map(|(name, (.., value, evidence))| ((name.clone(), value), (name, evidence)))
+            .unzip()
     }
 
     /// Returns the question for an analyst.
@@ -81,14 +141,18 @@ impl Subject<'_> {
     }
 
     /// Returns the values to save on the number's contact if the agent stores values: those collected in the
-    /// call or afterwards that have the type of their entity.
+    /// call or afterwards that are confirmed and have the type of their entity.
     pub fn for_contact(&self, analysis: &Analysis) -> BTreeMap<String, Value> {
         let collection = &self.agent.platform_settings.data_collection;
         match collection.store_data {
-            true => kept::typed(
-                analysis.collected.as_ref().unwrap_or(&self.row.collected),
-                &collection.typed(),
-            ),
+            true => {
+                let mut values = kept::typed(
+                    analysis.collected.as_ref().unwrap_or(&self.row.collected),
+                    &collection.typed(),
+                );
+                values.retain(|name, _| matches!(analysis.evidence.get(name), Some(Some(_))));
+                values
+            }
             false => BTreeMap::new(),
         }
     }
@@ -100,32 +164,9 @@ impl Subject<'_> {
     }
 }
 
-/// Merges the values taken in the call with those found afterwards. The call's values win, since the person
-/// heard them taken down. A found value wins only if the call's value does not have the type of its entity.
-fn merged(
-    of_call: &BTreeMap<String, String>,
-    found: &BTreeMap<String, String>,
-    entities: &Entities,
-) -> BTreeMap<String, String> {
-    let stands = |name: &String, value: &str| {
-        let entity = entities
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, entity)| entity);
-        entity.is_none_or(|entity| values::checked(entity, &Value::from(value)).is_some())
-    };
-    let mut merged = found.clone();
-    for (name, value) in of_call {
-        if stands(name, value) || !found.contains_key(name) {
-            merged.insert(name.clone(), value.clone());
-        }
-    }
-    merged
-}
-
 /// Returns the issues that the rules find.
 fn issues_by_rule(subject: &Subject<'_>) -> Vec<String> {
-    subject.by_rule().issues
+    subject.found_by_rule().issues
 }
 
 /// Facts about a call besides its turns.
@@ -185,6 +226,7 @@ pub fn analyse(turns: &[TurnFact], input: AnalysisInput<'_>) -> Analysis {
         issues,
         by: AnalysedBy::Rules,
         collected: None,
+        evidence: EvidenceOfValues::new(),
         contact: BTreeMap::new(),
     }
 }

@@ -19,10 +19,8 @@ mod tests;
 use std::sync::LazyLock;
 
 pub use self::answer::answer;
-use self::{
-    pattern::{Language, Table},
-    words::clauses,
-};
+use self::pattern::{Language, Table};
+pub(crate) use self::words::clauses;
 
 /// Certainty of a wish never to be called again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

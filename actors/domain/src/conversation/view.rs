@@ -11,7 +11,9 @@ use crate::{
     agent::EntityKind,
     id::{AccountId, AgentId, AttemptId, CampaignId},
     phone_number::PhoneNumber,
-    ports::store::{Account, AnalysedBy, CallDirection, ConversationRow, ConversationStatus, KeyMoment, Sentiment},
+    ports::store::{
+        Account, AnalysedBy, CallDirection, ConversationRow, ConversationStatus, Evidence, KeyMoment, Sentiment,
+    },
     prices::{Cost, PriceList, cost},
     time::Timestamp,
     transcript_search::SearchMatch,
@@ -264,6 +266,12 @@ pub struct CollectedItem {
     /// Type of the value.
     #[serde(rename = "type")]
     pub kind: EntityKind,
+    /// Whether the callee said it or affirmed it. Null until the call is analysed, and for older calls.
+    #[schema(required)]
+    pub confirmed: Option<bool>,
+    /// Where they did; null if it is not confirmed.
+    #[schema(required)]
+    pub evidence: Option<Evidence>,
 }
 
 /// Usage of one provider, in the units that providers charge.

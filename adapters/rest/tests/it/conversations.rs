@@ -226,8 +226,8 @@ async fn a_conversation_is_read_whole_once_it_is_analysed() {
             "dataCollected": {
                 "entity": "zip", "value": "53111",
                 "items": [
-                    { "entity": "zip", "value": "53111", "type": "integer" },
-                    { "entity": "city", "value": "Bonn", "type": "string" },
+                    { "entity": "zip", "value": "53111", "type": "integer", "confirmed": null, "evidence": null },
+                    { "entity": "city", "value": "Bonn", "type": "string", "confirmed": null, "evidence": null },
                 ],
             },
             "voiceMailDetected": false, "callTransferred": false, "carrier": "simulated",

@@ -150,7 +150,14 @@ fn collected(told: &Value) -> Vec<Fact> {
     let items = told["dataCollected"]["items"].as_array();
     let items = items.into_iter().flatten();
     items
-        .map(|item| (text(&item["entity"]), text(&item["value"])))
+        .map(|item| {
+            let mark = if item["confirmed"] == false {
+                " (unconfirmed)"
+            } else {
+                ""
+            };
+            (text(&item["entity"]), format!("{}{mark}", text(&item["value"])))
+        })
         .collect()
 }
 
