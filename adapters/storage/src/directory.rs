@@ -37,8 +37,10 @@ impl DirectoryStore for SqlStore {
         ticket: Option<&KeyTicket>,
     ) -> StoreResult<AgentRow> {
         let ticket = ticket.cloned();
-        self.write(move |work| Box::pin(agents::create(work, account, document, ticket)))
-            .await
+        self.change(account, move |work| {
+            Box::pin(agents::create(work, account, document, ticket))
+        })
+        .await
     }
 
     async fn agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
@@ -91,7 +93,7 @@ impl DirectoryStore for SqlStore {
     }
 
     async fn delete_agent(&self, account: AccountId, id: AgentId) -> StoreResult<Removal> {
-        self.write(move |work| Box::pin(agents::delete(work, account, id)))
+        self.change(account, move |work| Box::pin(agents::delete(work, account, id)))
             .await
     }
 
@@ -107,8 +109,10 @@ impl DirectoryStore for SqlStore {
             return Err(StoreError::Stale);
         }
         let changed = changed_fields(&before.document, &document);
-        self.write(move |work| Box::pin(agents::update(work, (account, id), version, document, changed)))
-            .await
+        self.change(account, move |work| {
+            Box::pin(agents::update(work, (account, id), version, document, changed))
+        })
+        .await
     }
 
     async fn create_contact(

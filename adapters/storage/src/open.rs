@@ -55,6 +55,7 @@ const FILES: &[(&str, &str)] = &files![
     "0021_appointment_lists",
     "0022_test_calls",
     "0023_undialed",
+    "0024_webhook_terms",
 ];
 
 /// Returns the migrations for one database, by its name in the files.
