@@ -72,9 +72,12 @@ fn scripts() -> BTreeMap<String, Script> {
     scripts.map(|(name, steps)| (name.to_owned(), Script::of(steps))).into()
 }
 
+/// What was said in a call, in order.
+type Conversation = Vec<(Speaker, String)>;
+
 /// A model that says "I see." and records what was said before.
 #[derive(Clone, Default)]
-struct Listener(Arc<Mutex<Vec<Vec<(Speaker, String)>>>>);
+struct Listener(Arc<Mutex<Vec<Conversation>>>);
 
 impl LanguageModel for Listener {
     fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>> {
