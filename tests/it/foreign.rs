@@ -389,7 +389,7 @@ async fn an_id_of_another_account_is_as_one_that_never_was_at_every_place() {
     app.client.patch(&agent, json!({ "tags": [WORD] })).await.expect(200);
     owned.0.insert("version", "3".to_owned());
     let stranger = app.stranger().await;
-    let own = furnish(&app, &stranger, "plover-1", "+15550201").await;
+    let own = furnish(&app, &stranger, "plover-1", "+15550120100").await;
     let (before, nobodys) = (snapshot(&app.client, &owned).await, Owned::nobodys());
     assert!(before.iter().any(|seen| seen.to_string().contains(WORD)));
     let mut tried = 0;
@@ -424,7 +424,7 @@ async fn a_page_of_another_account_is_not_turned() {
     let app = TestApp::start().await;
     furnish(&app, &app.client, WORD, NUMBER).await;
     tokio::time::advance(Duration::from_secs(86_400)).await;
-    furnish(&app, &app.client, "heron-7731-2", "+15550108").await;
+    furnish(&app, &app.client, "heron-7731-2", "+15550108000").await;
     tokio::time::advance(Duration::from_secs(7_200)).await;
     // The first session has ended meanwhile.
     sign_in(&app.client).await;

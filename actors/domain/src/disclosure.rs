@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_takes_the_words_away() {
+    fn no_value_removes_the_words() {
         let usual = "This is Greenfield Dental. You are speaking with an AI assistant.";
         for (text, values, said) in [
             (

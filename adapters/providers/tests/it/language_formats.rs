@@ -12,23 +12,23 @@ use tokio::{
 
 use super::language::{booking, models_with, reply, request, told};
 
-/// A server whose every answer is the pieces of the wire that were set last.
+/// A server whose every answer is the pieces that were set last.
 struct Server {
     url: String,
-    wire: watch::Sender<Vec<Vec<u8>>>,
+    sent: watch::Sender<Vec<Vec<u8>>>,
 }
 
 impl Server {
     async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (wire, pieces) = watch::channel(Vec::new());
+        let (sent, pieces) = watch::channel(Vec::new());
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 tokio::spawn(answer(socket, pieces.borrow().clone()));
             }
         });
-        Self { url, wire }
+        Self { url, sent }
     }
 
     fn settings(&self, format: Format) -> ProviderSettings {
@@ -44,8 +44,8 @@ impl Server {
     }
 
     /// Returns the words and calls that a model's reply is read as.
-    async fn read(&self, models: &LanguageModels, wire: Vec<Vec<u8>>) -> (String, Vec<(String, Value)>) {
-        self.wire.send_replace(wire);
+    async fn read(&self, models: &LanguageModels, sent: Vec<Vec<u8>>) -> (String, Vec<(String, Value)>) {
+        self.sent.send_replace(sent);
         let (words, calls) = told(reply(models, request(&booking(), &[], &Meter::default())).await);
         (
             words,
@@ -160,16 +160,16 @@ async fn check_families(step: usize) {
     let server = Server::start().await;
     for (name, text) in families() {
         let models = server.models(name);
-        let wire = stream(&text).into_bytes();
+        let sent = stream(&text).into_bytes();
         let wanted = (
             "Thank y\u{f6}u. ".to_owned(),
             vec![("collect".to_owned(), serde_json::from_str(CALL).unwrap())],
         );
-        assert_eq!(server.read(&models, vec![wire.clone()]).await, wanted, "{name}: {text}");
-        let bytes = wire.iter().map(|byte| vec![*byte]).collect();
+        assert_eq!(server.read(&models, vec![sent.clone()]).await, wanted, "{name}: {text}");
+        let bytes = sent.iter().map(|byte| vec![*byte]).collect();
         assert_eq!(server.read(&models, bytes).await, wanted, "{name}, byte by byte");
-        for at in (0..wire.len()).step_by(step) {
-            let cut = vec![wire[..at].to_vec(), wire[at..].to_vec()];
+        for at in (0..sent.len()).step_by(step) {
+            let cut = vec![sent[..at].to_vec(), sent[at..].to_vec()];
             assert_eq!(server.read(&models, cut).await, wanted, "{name}, cut at byte {at}");
         }
     }
@@ -191,16 +191,16 @@ async fn the_wire_may_have_all_that_event_streams_may() {
     let server = Server::start().await;
     let models = server.models("ollama/llama3.2");
     let usage = json!({ "choices": [], "usage": { "prompt_tokens": 3, "completion_tokens": 2 } });
-    let wire = format!(
+    let sent = format!(
         "\u{feff}: hello\n\nevent: message\nid: 1\n{}:\n\n{}data: {usage}\n\n{}",
         data(&json!({ "content": "Hi" })),
         data(&json!({ "content": " there." })),
         finish().replace("data: [DONE]\n\n", ""),
     );
-    for wire in [wire.clone(), wire.replace('\n', "\r\n"), wire.replace('\n', "\r")] {
+    for sent in [sent.clone(), sent.replace('\n', "\r\n"), sent.replace('\n', "\r")] {
         for pieces in [
-            vec![wire.clone().into_bytes()],
-            wire.bytes().map(|byte| vec![byte]).collect(),
+            vec![sent.clone().into_bytes()],
+            sent.bytes().map(|byte| vec![byte]).collect(),
         ] {
             assert_eq!(server.read(&models, pieces).await, ("Hi there.".to_owned(), vec![]));
         }
@@ -218,7 +218,7 @@ async fn a_surrogate_pair_cut_over_two_chunks_loses_nothing() {
             "data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{{\"index\":0,\"id\":\"1\",\"function\":{function}}}]}}}}]}}\n\n"
         )
     };
-    let wire = [
+    let sent = [
         content("Good \\ud83d"),
         content("\\ude00 day"),
         content("\\ude00\\ud83d"),
@@ -227,7 +227,7 @@ async fn a_surrogate_pair_cut_over_two_chunks_loses_nothing() {
         piece("\\ude00\\\",\\\"value\\\":\\\"\\\\ud83d\\\\ude00\\\\ud83d\\\"}"),
         finish(),
     ];
-    let (words, calls) = server.read(&models, vec![wire.concat().into_bytes()]).await;
+    let (words, calls) = server.read(&models, vec![sent.concat().into_bytes()]).await;
     assert_eq!(words, "Good \u{1f600} day.");
     assert_eq!(
         calls,
@@ -245,13 +245,13 @@ async fn a_chunk_that_cannot_be_read_costs_neither_the_reply_nor_the_provider() 
     let models = models_with(&["ollama/llama3.2"], &server.settings(Format::Auto), &guards);
     let bad = "data: {\"choices\":[{\"delta\":{\"cont\n\n".repeat(3);
     for _ in 0..10 {
-        let wire = format!(
+        let sent = format!(
             "{bad}{}{bad}{}{bad}{}",
             data(&json!({ "content": "Good" })),
             data(&json!({ "content": " day." })),
             finish()
         );
-        let read = server.read(&models, vec![wire.into_bytes()]).await;
+        let read = server.read(&models, vec![sent.into_bytes()]).await;
         assert_eq!(
             read,
             ("Good day.".to_owned(), vec![]),
@@ -259,14 +259,14 @@ async fn a_chunk_that_cannot_be_read_costs_neither_the_reply_nor_the_provider() 
         );
     }
     server
-        .wire
+        .sent
         .send_replace(vec![format!("{bad}data: [DONE]\n\n").into_bytes()]);
     let events = reply(&models, request(&booking(), &[], &Meter::default())).await;
     let error = events.into_iter().next_back().unwrap().unwrap_err().to_string();
     assert!(error.contains("an event is not JSON"), "{error}");
-    let wire = stream("Good day.").into_bytes();
+    let sent = stream("Good day.").into_bytes();
     assert_eq!(
-        server.read(&models, vec![wire]).await.0,
+        server.read(&models, vec![sent]).await.0,
         "Good day.",
         "a failed reply counts once for each request"
     );
@@ -281,13 +281,13 @@ async fn parallel_calls_without_ids_that_all_have_the_index_0_stay_apart() {
             &json!({ "tool_calls": [{ "index": 0, "id": "", "type": "function", "function": { "name": name, "arguments": arguments } }] }),
         )
     };
-    let wire = [
+    let sent = [
         call("collect", "{\"entity\":\"preferredDay\",\"value\":\"Friday\"}"),
         call("collect", "{\"entity\":\"guests\",\"value\":\"3\"}"),
         call("endCall", ""),
         finish(),
     ];
-    let (_, calls) = server.read(&models, vec![wire.concat().into_bytes()]).await;
+    let (_, calls) = server.read(&models, vec![sent.concat().into_bytes()]).await;
     let day = json!({ "entity": "preferredDay", "value": "Friday" });
     let guests = json!({ "entity": "guests", "value": "3" });
     let wanted = [("collect", day), ("collect", guests), ("endCall", json!({}))];
@@ -312,9 +312,9 @@ async fn the_setting_says_the_format_where_the_name_does_not() {
         (Format::Harmony, "analysisThey say hello.assistantfinalHello."),
     ] {
         let models = models_with(&["ollama/front-desk"], &server.settings(format), &Guards::default());
-        let wire = vec![stream(text).into_bytes()];
-        assert_eq!(server.read(&models, wire.clone()).await.0, "Hello.");
+        let sent = vec![stream(text).into_bytes()];
+        assert_eq!(server.read(&models, sent.clone()).await.0, "Hello.");
         let by_name = server.models("ollama/front-desk");
-        assert_ne!(server.read(&by_name, wire).await.0, "Hello.");
+        assert_ne!(server.read(&by_name, sent).await.0, "Hello.");
     }
 }
