@@ -9,7 +9,7 @@ mod reading;
 
 use std::{fmt, time::Duration};
 
-use chrono::{Datelike, Days, NaiveDate, NaiveDateTime, NaiveTime, Timelike, Weekday};
+use chrono::{Datelike, Days, NaiveDate, NaiveDateTime, NaiveTime, Weekday};
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
@@ -226,11 +226,6 @@ fn name(weekday: Weekday) -> &'static str {
         Weekday::Sat => "Saturday",
         Weekday::Sun => "Sunday",
     }
-}
-
-/// Truncates a date and time to whole minutes.
-fn whole_minutes(local: NaiveDateTime) -> Option<NaiveDateTime> {
-    local.with_second(0)?.with_nanosecond(0)
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ pub use self::reply::plan;
 pub(crate) use self::{
     answer::{understand, yes_or_no},
     numbers::{corrected, number},
+    question::in_words,
 };
 use crate::ports::language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest};
 

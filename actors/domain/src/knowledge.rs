@@ -40,6 +40,22 @@ pub(crate) fn terms(text: &str, like: &str) -> Vec<Box<str>> {
     Words::default().of(Language::of(like), text)
 }
 
+/// Returns the code of the language of a text, by its function words; none if it is unclear.
+pub(crate) fn language_of(text: &str) -> Option<&'static str> {
+    Language::guess(text).map(|language| match language {
+        Language::English => "en",
+        Language::German => "de",
+        Language::French => "fr",
+        Language::Spanish => "es",
+        Language::Hindi => "hi",
+    })
+}
+
+/// Returns whether a word is a function word in any language.
+pub(crate) fn is_function_word(word: &str) -> bool {
+    words::is_stop_word(word, None)
+}
+
 /// A document with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {

@@ -37,6 +37,7 @@ pub mod schedule;
 pub mod scope;
 pub mod secret_token;
 pub mod secrets;
+mod spoken;
 pub mod suggestion;
 pub mod template;
 pub mod text;

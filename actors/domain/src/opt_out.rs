@@ -11,7 +11,6 @@ mod german;
 mod hindi;
 mod pattern;
 mod spanish;
-mod words;
 
 #[cfg(test)]
 mod tests;
@@ -19,10 +18,8 @@ mod tests;
 use std::sync::LazyLock;
 
 pub use self::answer::answer;
-use self::{
-    pattern::{Language, Table},
-    words::clauses,
-};
+use self::pattern::{Language, Table};
+use crate::spoken::clauses;
 
 /// Certainty of a wish never to be called again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

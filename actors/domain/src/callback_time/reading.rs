@@ -1,8 +1,9 @@
 //! Finds the call-back time in an utterance.
 
-use chrono::{DateTime, NaiveDateTime, Weekday};
+use chrono::{DateTime, Weekday};
 
-use super::{Day, LONGEST, Part, SpokenTime, TimeOfDay, whole_minutes};
+use super::{Day, LONGEST, Part, SpokenTime, TimeOfDay};
+use crate::spoken::{self, time::Written};
 
 /// Returns the time in an utterance about anything. It must be marked as a time ("in ten minutes", "at three").
 pub fn parse(text: &str) -> Option<SpokenTime> {
@@ -20,16 +21,7 @@ fn written(text: &str) -> Option<SpokenTime> {
     if let Ok(instant) = DateTime::parse_from_rfc3339(text) {
         return Some(SpokenTime::Instant(instant.to_utc().into()));
     }
-    let formats = [
-        "%Y-%m-%dT%H:%M:%S",
-        "%Y-%m-%dT%H:%M",
-        "%Y-%m-%d %H:%M:%S",
-        "%Y-%m-%d %H:%M",
-    ];
-    let local = formats
-        .iter()
-        .find_map(|f| NaiveDateTime::parse_from_str(text, f).ok())?;
-    whole_minutes(local).map(SpokenTime::Local)
+    Written::of(text).local().map(SpokenTime::Local)
 }
 
 /// Words without meaning between "in" or "at" and the number.
@@ -47,13 +39,6 @@ const FILLERS: [&str; 8] = [
 const BEFORE_SPAN: [&str; 5] = ["in", "after", "within", "another", "me"];
 /// Words before a time of the day.
 const BEFORE_CLOCK: [&str; 9] = ["at", "around", "about", "by", "after", "until", "till", "from", "say"];
-
-const UNITS: [&str; 15] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen",
-];
-const TEENS: [&str; 5] = ["fifteen", "sixteen", "seventeen", "eighteen", "nineteen"];
-const TENS: [&str; 4] = ["twenty", "thirty", "forty", "fifty"];
 
 const WEEKDAYS: [(&str, Weekday); 7] = [
     ("monday", Weekday::Mon),
@@ -196,22 +181,22 @@ impl Reading {
         }
     }
 
-    /// Returns a number in figures, or in words up to fifty-nine.
+    /// Returns a number in figures, or in words up to ninety-nine.
     fn number(&self, at: usize) -> Option<Found<u32>> {
-        let word = self.word(at);
-        let found = |value, end| Some(Found { value, end });
-        if !word.is_empty() && word.len() <= 4 && word.bytes().all(|byte| byte.is_ascii_digit()) {
-            return found(word.parse().ok()?, at + 1);
-        }
-        if let Some(tens) = TENS.iter().position(|name| *name == word) {
-            let tens = 20 + 10 * index(tens);
-            return match UNITS.iter().take(10).position(|name| *name == self.word(at + 1)) {
-                Some(unit) if unit > 0 => found(tens + index(unit), at + 2),
-                _ => found(tens, at + 1),
+        let number = |length: usize| {
+            let words = self.words.get(at..at + length)?.join(" ");
+            let figures = words.len() <= 4 && words.bytes().all(|byte| byte.is_ascii_digit());
+            let figures = if figures {
+                Some(&*words)
+            } else {
+                spoken::token("en", &words)
             };
-        }
-        let small = UNITS.iter().chain(&TEENS).position(|name| *name == word)?;
-        found(index(small), at + 1)
+            Some(Found {
+                value: figures?.parse().ok()?,
+                end: at + length,
+            })
+        };
+        number(2).or_else(|| number(1))
     }
 
     fn day(&self) -> Day {
@@ -384,10 +369,6 @@ impl Reading {
         };
         minute_is_sound.then_some(time)
     }
-}
-
-fn index(at: usize) -> u32 {
-    u32::try_from(at).unwrap_or(0)
 }
 
 /// Returns the minutes of a unit.

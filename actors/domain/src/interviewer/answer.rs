@@ -5,9 +5,12 @@ use serde_json::{Number, Value};
 use super::{
     dictated::Dictated,
     numbers,
-    phrases::{contains, plain},
+    phrases::{contains, listed, plain},
 };
-use crate::agent::{Entity, EntityKind};
+use crate::{
+    agent::{Entity, EntityKind},
+    spoken,
+};
 
 /// Longest text collected, in characters.
 const MAX_CHARS: usize = 500;
@@ -20,156 +23,8 @@ const NAMING_CHARS: usize = 3;
 /// Longest answer, in words, that is a place or a time after its preposition.
 const PLACE_WORDS: usize = 5;
 
-/// Phrases before the answer itself.
-const LEAD_INS: [&str; 67] = [
-    "mm-hm",
-    "mhm",
-    "uh-huh",
-    "mm",
-    "uh",
-    "um",
-    "er",
-    "erm",
-    "hmm",
-    "ah",
-    "oh",
-    "well",
-    "so",
-    "hi",
-    "hello",
-    "hey",
-    "yes",
-    "yeah",
-    "yep",
-    "sure",
-    "okay",
-    "ok",
-    "of course",
-    "certainly",
-    "alright",
-    "all right",
-    "my name is",
-    "my name's",
-    "the name is",
-    "the name's",
-    "this is",
-    "it's",
-    "it is",
-    "its",
-    "that's",
-    "that is",
-    "that would be",
-    "that'd be",
-    "it would be",
-    "it'd be",
-    "i'm",
-    "i am",
-    "i'd like",
-    "i would like",
-    "i want",
-    "i'd prefer",
-    "i would prefer",
-    "i prefer",
-    "i think",
-    "i guess",
-    "i'd say",
-    "let's say",
-    "let's do",
-    "let's go with",
-    "how about",
-    "maybe",
-    "probably",
-    "you can call me",
-    "call me",
-    "make it",
-    "we'd like",
-    "i'd go with",
-    "please",
-    "the answer is",
-    "i said",
-    "no it's",
-    "we'd prefer",
-];
-/// Phrases after it.
-const LEAD_OUTS: [&str; 20] = [
-    "please",
-    "thanks",
-    "thank you",
-    "works for me",
-    "works",
-    "would be great",
-    "would be good",
-    "would be fine",
-    "would be perfect",
-    "would be best",
-    "suits me best",
-    "suits me fine",
-    "suits me",
-    "would suit me",
-    "would suit me best",
-    "is best",
-    "is fine",
-    "is good",
-    "i think",
-    "i guess",
-];
-const YES: [&str; 32] = [
-    "mm hm",
-    "mm hmm",
-    "mhm",
-    "uh huh",
-    "yes",
-    "yeah",
-    "yep",
-    "yup",
-    "ya",
-    "sure",
-    "correct",
-    "right",
-    "exactly",
-    "sounds good",
-    "absolutely",
-    "definitely",
-    "certainly",
-    "affirmative",
-    "ok",
-    "okay",
-    "true",
-    "indeed",
-    "of course",
-    "i do",
-    "i am",
-    "i have",
-    "i did",
-    "i would",
-    "i will",
-    "we do",
-    "we are",
-    "we have",
-];
-const NO: [&str; 18] = [
-    "no",
-    "nope",
-    "nah",
-    "not",
-    "never",
-    "negative",
-    "don't",
-    "doesn't",
-    "didn't",
-    "haven't",
-    "isn't",
-    "won't",
-    "wouldn't",
-    "aren't",
-    "can't",
-    "false",
-    "incorrect",
-    "wrong",
-];
 /// Words before an option that is not wanted.
 const DENIALS: [&str; 5] = ["not", "not on", "not in the", "not the", "except"];
-const NOT_A_NO: [&str; 3] = ["no problem", "why not", "no doubt"];
 const ORDINALS: [&str; 6] = ["first", "second", "third", "fourth", "fifth", "sixth"];
 
 /// Returns the value that an utterance gives for an entity; none if it gives none or more than one.
@@ -196,32 +51,9 @@ fn figure(number: f64) -> Option<Value> {
         .or_else(|| Number::from_f64(number).map(Value::Number))
 }
 
-/// Returns whether the text says yes or no; the first deciding word counts.
+/// Returns whether the text says yes or no.
 pub(crate) fn yes_or_no(text: &str) -> Option<bool> {
-    let plain = plain(text);
-    if NOT_A_NO.iter().any(|phrase| contains(&plain, phrase)) {
-        return Some(true);
-    }
-    let first = |phrases: &[&str]| {
-        let places = phrases.iter().filter(|phrase| contains(&plain, phrase));
-        places
-            .filter_map(|phrase| format!(" {plain} ").find(&format!(" {phrase} ")))
-            .min()
-    };
-    match (first(&YES), first(&NO)) {
-        (Some(yes), Some(no)) if plain[yes..no.max(yes)].split(' ').count() <= 3 && starts_clause(&plain, yes) => {
-            Some(false)
-        }
-        (Some(yes), Some(no)) => Some(yes < no),
-        (Some(_), None) => Some(true),
-        (None, Some(_)) => Some(false),
-        (None, None) => None,
-    }
-}
-
-/// Returns whether a clause such as "I do" or "we have" starts here, which a later "not" would negate.
-fn starts_clause(plain: &str, at: usize) -> bool {
-    plain[at..].starts_with("i ") || plain[at..].starts_with("we ")
+    spoken::yes_or_no(&spoken::read(text, "en"))
 }
 
 /// Returns the option that the text names by its words, by its position, or with a slight mishearing.
@@ -358,21 +190,20 @@ fn without_preposition(text: &str) -> &str {
 }
 
 fn yes_or_no_alone(text: &str) -> bool {
-    let plain = plain(text);
-    YES.contains(&plain.as_str()) || NO.contains(&plain.as_str())
+    spoken::read(text, "en").len() == 1 && yes_or_no(text).is_some()
 }
 
 fn strip(text: &str) -> &str {
     let edge = |c: char| c.is_whitespace() || matches!(c, ',' | '.' | '-' | '!' | ';' | ':' | '\u{2026}');
     let mut rest = text.trim_matches(edge);
-    while let Some(shorter) = LEAD_INS
+    while let Some(shorter) = listed("lead_ins")
         .iter()
         .filter_map(|lead| after(rest, lead))
         .min_by_key(|rest| rest.len())
     {
         rest = shorter.trim_start_matches(edge);
     }
-    while let Some(shorter) = LEAD_OUTS
+    while let Some(shorter) = listed("lead_outs")
         .iter()
         .filter_map(|tail| before(rest, tail))
         .min_by_key(|rest| rest.len())

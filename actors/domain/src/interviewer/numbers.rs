@@ -1,66 +1,42 @@
-//! Numbers in speech: digits, English number words up to the millions, spelled digits, decimals.
+//! Numbers in English speech: the one number of an answer, and spelled digits.
 
-use super::phrases::{contains, plain};
+use super::phrases::plain;
+use crate::spoken::{self, Word};
 
 const UNITS: [&str; 10] = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
-];
-const TEENS: [&str; 10] = [
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-];
-const TENS: [&str; 8] = [
-    "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
 ];
 /// Words after which the speaker corrects what came before.
 const CORRECTIONS: [&str; 4] = [" i mean ", " no wait ", " sorry ", " actually "];
 /// Words that also do so in an answer that names one thing.
 const IN_ANSWERS: &str = " no ";
-/// Words with a number that only ask for time.
-const ASKS_FOR_TIME: [&str; 2] = [" one moment ", " one second "];
-
-/// A number word.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Word {
-    Unit(f64),
-    /// Ten to nineteen, and the tens.
-    Tens(f64),
-    Hundred,
-    /// A thousand or a million.
-    Power(f64),
-    Point,
-    And,
-    Literal(f64),
-    Minus,
-    Other,
-}
 
 /// Returns the one number in a text; none if it contains none or two different ones.
 pub(crate) fn number(text: &str) -> Option<f64> {
-    let mut spoken = spoken(text);
-    for phrase in ASKS_FOR_TIME {
-        spoken = spoken.replace(phrase, " ");
-    }
-    let after = corrected(&spoken, true).unwrap_or_default();
-    for part in [after, spoken.as_str()] {
-        let mut found = rated(part);
-        found.dedup();
-        match found.as_slice() {
-            [] => {}
-            [one] => return Some(*one),
-            _ => return None,
-        }
-    }
-    let none = ["none", "nobody", "no one", "nothing"];
-    none.iter().any(|word| contains(spoken.trim(), word)).then_some(0.0)
+    let words = spoken::read(text, "en");
+    let corrected = words.iter().rposition(|word| word.is(&["<fix>", "<no>"]));
+    let after = &words[corrected.map_or(words.len(), |at| at + 1)..];
+    let mut found = [after, &words].map(rated).into_iter().find(|found| !found.is_empty())?;
+    found.dedup();
+    found.pop().filter(|_| found.is_empty())
+}
+
+/// Returns the numbers in words. Of "nine out of ten" only the nine counts.
+fn rated(words: &[Word]) -> Vec<f64> {
+    let is_ordinal = |end: usize| words.get(end).is_some_and(|word| word.is(&["<th>"]));
+    let numbers = |words: &[Word]| -> Vec<f64> {
+        let numbers = spoken::numbers(words)
+            .into_iter()
+            .filter(|number| !is_ordinal(number.end));
+        numbers.map(|number| number.values[0]).collect()
+    };
+    let out_of = words
+        .windows(2)
+        .position(|pair| matches!(pair, [out, of] if out.is(&["out"]) && of.is(&["of"])));
+    let before = out_of.map(|at| numbers(&words[..at]));
+    before
+        .filter(|found| !found.is_empty())
+        .unwrap_or_else(|| numbers(words))
 }
 
 /// Returns the words after the last correction in a plain text with spaces around it, if there is one.
@@ -68,14 +44,6 @@ pub(crate) fn corrected(padded: &str, in_answer: bool) -> Option<&str> {
     let words = CORRECTIONS.iter().chain(in_answer.then_some(&IN_ANSWERS));
     let ends = words.filter_map(|word| padded.rfind(word).map(|at| at + word.len() - 1));
     ends.max().map(|at| &padded[at..])
-}
-
-/// Returns the numbers in a text. Of "nine out of ten" only the nine counts.
-fn rated(spoken: &str) -> Vec<f64> {
-    let before = spoken.split_once(" out of ").map(|(before, _)| numbers(before));
-    before
-        .filter(|found| !found.is_empty())
-        .unwrap_or_else(|| numbers(spoken))
 }
 
 /// Returns the digits of a text that consists of digits and digit words, such as a spelled phone number.
@@ -102,137 +70,6 @@ pub(super) fn run(word: &str) -> Option<String> {
         "" => None,
         _ if word.bytes().all(|byte| byte.is_ascii_digit()) => Some(word.to_owned()),
         _ => UNITS.iter().position(|unit| *unit == word).map(|unit| unit.to_string()),
-    }
-}
-
-/// Returns the text in lower case, with numbers in one piece, padded with spaces.
-fn spoken(text: &str) -> String {
-    let chars: Vec<char> = text.to_lowercase().chars().collect();
-    let digit = |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(char::is_ascii_digit);
-    let mut spoken = String::from(" ");
-    for (at, c) in chars.iter().enumerate() {
-        let between = digit(at.checked_sub(1)) && digit(Some(at + 1));
-        match c {
-            ',' if between => {}
-            '.' if between => spoken.push('.'),
-            '-' | '\u{2212}' if !digit(at.checked_sub(1)) && digit(Some(at + 1)) => spoken.push_str(" minus "),
-            c if c.is_alphanumeric() => spoken.push(*c),
-            _ => spoken.push(' '),
-        }
-    }
-    spoken.push(' ');
-    let words = spoken.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!(" {} ", words.replace(" and a half", " point five"))
-}
-
-fn word(text: &str) -> Word {
-    let among = |words: &[&str]| words.iter().position(|word| *word == text);
-    #[expect(clippy::cast_precision_loss, reason = "at most nine")]
-    let figure = |index: usize| index as f64;
-    if let Some(unit) = among(&UNITS) {
-        return Word::Unit(figure(unit));
-    }
-    if let Some(teen) = among(&TEENS) {
-        return Word::Tens(10.0 + figure(teen));
-    }
-    if let Some(tens) = among(&TENS) {
-        return Word::Tens(20.0 + 10.0 * figure(tens));
-    }
-    match text {
-        "hundred" => Word::Hundred,
-        "thousand" => Word::Power(1e3),
-        "million" => Word::Power(1e6),
-        "dozen" => Word::Tens(12.0),
-        "couple" => Word::Unit(2.0),
-        "point" => Word::Point,
-        "and" => Word::And,
-        "minus" => Word::Minus,
-        _ if text.starts_with(|c: char| c.is_ascii_digit()) => match text.parse::<f64>() {
-            Ok(literal) if literal.is_finite() => Word::Literal(literal),
-            Ok(_) | Err(_) => Word::Other,
-        },
-        _ => Word::Other,
-    }
-}
-
-fn numbers(spoken: &str) -> Vec<f64> {
-    let mut found = Vec::new();
-    let mut open: Option<Group> = None;
-    let mut minus = false;
-    for word in spoken.split_whitespace().map(word) {
-        if open.as_mut().is_some_and(|group| group.take(word)) {
-            continue;
-        }
-        found.extend(open.take().map(Group::value));
-        open = Group::start(word, minus);
-        minus = word == Word::Minus;
-    }
-    found.extend(open.map(Group::value));
-    found
-}
-
-/// Number words that belong together.
-struct Group {
-    sign: f64,
-    /// Sum of the thousands and millions.
-    total: f64,
-    /// Value below the thousands.
-    current: f64,
-    last: Word,
-    /// Value of the next decimal place, after the point.
-    decimal: Option<f64>,
-}
-
-impl Group {
-    fn start(word: Word, minus: bool) -> Option<Self> {
-        let (total, current) = match word {
-            Word::Unit(value) | Word::Tens(value) | Word::Literal(value) => (0.0, value),
-            Word::Hundred => (0.0, 100.0),
-            Word::Power(value) => (value, 0.0),
-            Word::Point | Word::And | Word::Minus | Word::Other => return None,
-        };
-        Some(Self {
-            sign: if minus { -1.0 } else { 1.0 },
-            total,
-            current,
-            last: word,
-            decimal: None,
-        })
-    }
-
-    /// Adds the next word; returns false if it does not belong.
-    fn take(&mut self, word: Word) -> bool {
-        let open = matches!(self.last, Word::Hundred | Word::Power(_));
-        match (word, self.last) {
-            (Word::Unit(unit), _) if self.decimal.is_some() => {
-                let worth = self.decimal.unwrap_or_default();
-                self.current += unit * worth;
-                self.decimal = Some(worth / 10.0);
-            }
-            (Word::Unit(unit), Word::Tens(_)) if self.current % 10.0 == 0.0 => self.current += unit,
-            // Single digits in a row.
-            (Word::Unit(unit), Word::Unit(_)) => self.current = self.current * 10.0 + unit,
-            (Word::Unit(value) | Word::Tens(value), _) if open => self.current += value,
-            // Years: nineteen eighty-four.
-            (Word::Tens(value), Word::Tens(_)) if self.current < 100.0 => self.current = self.current * 100.0 + value,
-            (Word::Hundred, Word::Unit(_) | Word::Tens(_) | Word::Literal(_)) => self.current *= 100.0,
-            (Word::Power(power), _) if self.current > 0.0 => {
-                self.total += self.current * power;
-                self.current = 0.0;
-            }
-            (Word::Point, Word::Unit(_) | Word::Tens(_) | Word::Hundred) if self.decimal.is_none() => {
-                self.decimal = Some(0.1);
-            }
-            (Word::And, _) => return open,
-            _ => return false,
-        }
-        self.last = word;
-        true
-    }
-
-    fn value(self) -> f64 {
-        // Decimals are summed in binary; round to a millionth, which is finer than anybody speaks.
-        self.sign * ((self.total + self.current) * 1e6).round() / 1e6
     }
 }
 

@@ -1,9 +1,27 @@
 //! Recognises by their phrases what people say on the phone besides answers.
 
+use std::{collections::BTreeMap, sync::LazyLock};
+
 use crate::{
     callback_time::{self, SpokenTime},
     opt_out::{self, Wish},
 };
+
+/// The longer lists of phrases, by name: before an answer and behind it (`lead_ins`, `lead_outs`), at the beginning of
+/// a question in English, Spanish, French, German and Hindi (`beginnings`), and for some intents.
+static LISTS: LazyLock<BTreeMap<&str, Vec<&str>>> = LazyLock::new(|| {
+    let lines = include_str!("phrases.txt")
+        .lines()
+        .filter_map(|line| line.split_once(": "));
+    lines
+        .map(|(name, phrases)| (name, phrases.split(" | ").collect()))
+        .collect()
+});
+
+/// Returns the phrases of a list.
+pub(super) fn listed(name: &str) -> &'static [&'static str] {
+    LISTS.get(name).map_or(&[], Vec::as_slice)
+}
 
 /// Intent of an utterance that is not an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,64 +69,6 @@ const NOT_INTERESTED: [&str; 8] = [
     "don't want this",
     "no longer interested",
 ];
-const PERSON: [&str; 52] = [
-    "speak to a person",
-    "speak to somebody",
-    "speak to someone",
-    "speak to a human",
-    "speak to an agent",
-    "speak to an operator",
-    "speak to a representative",
-    "speak with a person",
-    "speak with somebody",
-    "speak with someone",
-    "speak with a human",
-    "speak with an agent",
-    "talk to a person",
-    "talk to somebody",
-    "talk to someone",
-    "talk to a human",
-    "talk to an agent",
-    "talk to an operator",
-    "talk to a representative",
-    "talk to a real person",
-    "speak to a real person",
-    "transfer me",
-    "put me through",
-    "connect me",
-    "get me a human",
-    "get me a person",
-    "an operator please",
-    "a human please",
-    // Hindi in Latin letters
-    "insaan se baat",
-    "kisi se baat karni",
-    "kisi se baat karna",
-    "kisi se baat karao",
-    "agent se baat",
-    // Spanish
-    "hablar con una persona",
-    "hablar con alguien",
-    "hablar con un agente",
-    "hablar con un humano",
-    "hablar con un operador",
-    "hablar con una operadora",
-    "p\u{e1}seme con",
-    // French
-    "parler \u{e0} une personne",
-    "parler \u{e0} quelqu'un",
-    "parler \u{e0} un conseiller",
-    "parler \u{e0} un humain",
-    "parler avec quelqu'un",
-    "passez moi quelqu'un",
-    // German
-    "mit einem menschen sprechen",
-    "mit einem mitarbeiter sprechen",
-    "mit jemandem sprechen",
-    "mit einer person sprechen",
-    "verbinden sie mich",
-    "einen menschen sprechen",
-];
 /// Wishes for a person as a whole utterance.
 const PERSON_ALONE: [&str; 9] = [
     "operator",
@@ -140,54 +100,9 @@ const CALL_BACK: [&str; 17] = [
     "in a meeting",
     "try again later",
 ];
-/// Wishes to be called; a time may come before or after them.
-const ASKS_FOR_A_CALL: [&str; 20] = [
-    "call me",
-    "call us",
-    "call back",
-    "call again",
-    "call later",
-    "ring me",
-    "ring back",
-    "ring again",
-    "phone me",
-    "phone back",
-    "try me",
-    "try again",
-    "reach me",
-    "contact me",
-    "get back to me",
-    "we talk",
-    "we speak",
-    "talk again",
-    "speak again",
-    "call this number",
-];
 /// Words that make a time before the wish the end of a period in which the person is busy.
 const NOT_FREE: [&str; 7] = ["busy", "meeting", "driving", "until", "till", "can't", "cannot"];
 const DECLINES: [&str; 6] = ["don't", "dont", "didn't", "not", "never", "stop"];
-const WHO_IS_THIS: [&str; 20] = [
-    "who is this",
-    "who's this",
-    "who are you",
-    "who am i speaking",
-    "who's calling",
-    "who is calling",
-    "who's there",
-    "may i ask who",
-    "state your name",
-    "record your name",
-    "say your name",
-    "your reason for calling",
-    "why are you calling",
-    "why you are calling",
-    "why you're calling",
-    "what is this about",
-    "what's this about",
-    "what is it about",
-    "are you a robot",
-    "are you real",
-];
 const REPEAT: [&str; 18] = [
     "are you there",
     "are you still there",
@@ -279,8 +194,11 @@ pub fn intent(text: &str) -> Option<Intent> {
         (has(&WRONG_NUMBER), Intent::WrongNumber),
         (has(&NOT_INTERESTED), Intent::NotInterested),
         (has(&CALL_BACK) || call_back_time(text).is_some(), Intent::CallBack),
-        (has(&PERSON) || PERSON_ALONE.contains(&plain.as_str()), Intent::Person),
-        (has(&WHO_IS_THIS), Intent::WhoIsThis),
+        (
+            has(listed("person")) || PERSON_ALONE.contains(&plain.as_str()),
+            Intent::Person,
+        ),
+        (has(listed("who_is_this")), Intent::WhoIsThis),
         (has(&REPEAT) || REPEAT_ALONE.contains(&plain.as_str()), Intent::Repeat),
         (short && has(&HOLD_ON), Intent::HoldOn),
         (short && has(&REFUSAL), Intent::Refusal),
@@ -292,7 +210,10 @@ pub fn intent(text: &str) -> Option<Intent> {
 /// Returns the time at which somebody asks to be called, if it is said with that wish.
 pub fn call_back_time(text: &str) -> Option<SpokenTime> {
     let text = text.to_lowercase().replace(['\u{2019}', '\u{2bc}'], "'");
-    let wish = ASKS_FOR_A_CALL.iter().filter_map(|phrase| place(&text, phrase)).min()?;
+    let wish = listed("asks_for_a_call")
+        .iter()
+        .filter_map(|phrase| place(&text, phrase))
+        .min()?;
     let (before, after) = text.split_at(wish);
     let plain_before = plain(before);
     if DECLINES

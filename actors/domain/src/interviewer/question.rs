@@ -175,7 +175,7 @@ fn wanted(name: &str, description: &str) -> Wording {
 }
 
 /// Splits `preferredDay` and `preferred_day` into words.
-pub(super) fn in_words(name: &str) -> String {
+pub(crate) fn in_words(name: &str) -> String {
     let mut words = String::new();
     let mut lower = false;
     for c in name.chars() {

@@ -1,77 +1,9 @@
 //! Interprets the answer to the question whether somebody never wants to be called again.
 
-use super::words::clauses;
+use crate::spoken::{self, clauses};
 
-const YES: [&str; 49] = [
-    "yes",
-    "yeah",
-    "yep",
-    "yup",
-    "right",
-    "correct",
-    "exactly",
-    "sure",
-    "absolutely",
-    "definitely",
-    "please",
-    "thats",
-    "okay",
-    "ok",
-    "हां",
-    "हा",
-    "जी",
-    "सही",
-    "बिल्कुल",
-    "बिलकुल",
-    "ठीक",
-    "haan",
-    "han",
-    "haa",
-    "ji",
-    "jee",
-    "sahi",
-    "bilkul",
-    "theek",
-    "thik",
-    "si",
-    "claro",
-    "correcto",
-    "exacto",
-    "exactamente",
-    "eso",
-    "asi",
-    "oui",
-    "ouais",
-    "exact",
-    "exactement",
-    "voila",
-    "ja",
-    "genau",
-    "richtig",
-    "stimmt",
-    "jawohl",
-    "korrekt",
-    "bitte",
-];
-const NO: [&str; 17] = [
-    "no",
-    "nope",
-    "nah",
-    "not",
-    "dont",
-    "wait",
-    "नहीं",
-    "नही",
-    "ना",
-    "nahi",
-    "nahin",
-    "nai",
-    "non",
-    "pas",
-    "nein",
-    "nee",
-    "nicht",
-];
+/// Languages in which somebody may answer, whatever the agent's is.
+const LANGUAGES: [&str; 5] = ["en", "hi", "es", "fr", "de"];
 
 /// Returns the answer given by the first word that is a yes or a no. The French "tout à fait" and "c'est ça"
 /// count as yes.
@@ -92,8 +24,9 @@ pub fn answer(text: &str) -> Option<bool> {
         return Some(true);
     }
     words.iter().find_map(|word| {
-        let is = |list: &[&str]| list.contains(&word.as_str());
-        match (is(&NO), is(&YES)) {
+        let tokens = LANGUAGES.iter().filter_map(|language| spoken::token(language, word));
+        let is = |meant: &[&str]| tokens.clone().any(|token| meant.contains(&token));
+        match (is(&["<no>", "<not>"]), is(&["<yes>", "<please>"])) {
             (true, _) => Some(false),
             (_, true) => Some(true),
             _ => None,

@@ -9,7 +9,7 @@ const ELIDED: [&str; 12] = [
 ];
 
 /// Returns the words of each clause; no clause is empty.
-pub(super) fn clauses(text: &str) -> Vec<Vec<String>> {
+pub(crate) fn clauses(text: &str) -> Vec<Vec<String>> {
     let mut clauses = vec![Vec::new()];
     let mut word = String::new();
     let mut count = 0;
