@@ -63,12 +63,16 @@ function Moment({ moment: { label, text, timestamp }, onHear }) {
   return html`<li><${At} text=${timestamp} ms=${ms} onHear=${Number.isFinite(ms) ? onHear : null} /><span><b>${name}</b><br />${text}</span></li>`;
 }
 
+/** The value, marked if the callee neither said nor affirmed it.
+ * @param {any} item */
+export const collectedValue = (item) => item.confirmed ? item.value : t('call.unconfirmed', { value: item.value });
+
 /** @param {{ call: any }} props */
 export function Collected({ call }) {
   const items = call.dataCollected?.items ?? [], { appointmentScheduled: appointment = {} } = call;
   if (items.length === 0 && !appointment.dateTime) return null;
   return html`<section class="card" aria-labelledby="collected"><h2 id="collected">${t('call.collected')}</h2><${Facts} facts=${[
-    ...items.map((/** @type {any} */ item) => [item.entity, item.value]),
+    ...items.map((/** @type {any} */ item) => [item.entity, collectedValue(item)]),
     appointment.dateTime && [t('call.appointment'), `${String(appointment.dateTime).replace('T', ' ')} ${appointment.timezone ?? ''}`],
   ]} /></section>`;
 }

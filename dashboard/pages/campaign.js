@@ -8,6 +8,7 @@ import { Badge, Facts, Failure, Loading, Time } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { CampaignActions } from './campaign-actions.js';
 import { scheduleText } from './campaigns.js';
+import { collectedValue } from './call-results.js';
 
 const CONTACT_STATUSES = ['pending', 'in_progress', 'completed', 'failed', 'cancelled'];
 
@@ -33,7 +34,7 @@ export default function Campaign({ params: { id } }) {
     { key: 'status', label: t('campaign.outcome'), render: (/** @type {any} */ c) => html`<${Badge} status=${c.status} />` },
     { key: 'reason', label: t('campaign.reason'), render: (/** @type {any} */ c) => outcomeText(c) },
     { key: 'data', label: t('campaign.data'), wide: true,
-      render: (/** @type {any} */ c) => (c.dataCollected?.items ?? []).map((/** @type {any} */ item) => `${item.entity}: ${item.value}`).join(', ') || '–' },
+      render: (/** @type {any} */ c) => (c.dataCollected?.items ?? []).map((/** @type {any} */ item) => `${item.entity}: ${collectedValue(item)}`).join(', ') || '–' },
     { key: 'attempts', label: t('campaign.attempts'), align: /** @type {const} */ ('end'), render: (/** @type {any} */ c) => number(c.attempts) },
   ];
   return html`

@@ -195,7 +195,7 @@ const texts = {
       call_back_requested: 'Rückruf gewünscht', opt_out: 'Keine Anrufe mehr',
       wrong_number: 'Falsche Nummer', appointment: 'Termin', goodbye: 'Abschied',
     },
-    collected: 'Erfasste Daten', appointment: 'Termin', cost: 'Kosten', quantity: '{n} {unit}', noPrice: 'ohne Preis',
+    collected: 'Erfasste Daten', unconfirmed: '{value} (unbestätigt)', appointment: 'Termin', cost: 'Kosten', quantity: '{n} {unit}', noPrice: 'ohne Preis',
     units: { inputTokens: 'gelesene Token', cachedTokens: 'zwischengespeicherte Token', outputTokens: 'geschriebene Token', characters: 'Zeichen',
       seconds: 'Sekunden' },
     deleteTitle: 'Diesen Anruf löschen?',

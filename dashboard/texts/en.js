@@ -177,7 +177,7 @@ export default {
       call_back_requested: 'Call back requested', opt_out: 'Opted out',
       wrong_number: 'Wrong number', appointment: 'Appointment', goodbye: 'Goodbye',
     },
-    collected: 'Collected data', appointment: 'Appointment', cost: 'Cost', quantity: '{n} {unit}', noPrice: 'no price',
+    collected: 'Collected data', unconfirmed: '{value} (unconfirmed)', appointment: 'Appointment', cost: 'Cost', quantity: '{n} {unit}', noPrice: 'no price',
     units: { inputTokens: 'input tokens', cachedTokens: 'cached tokens', outputTokens: 'output tokens', characters: 'characters', seconds: 'seconds' },
     deleteTitle: 'Delete this call?', deleteBody: 'Its transcript, recording, analysis and collected values are deleted for good. Counts stay.',
     deleted: 'The call is deleted.',

@@ -1,7 +1,9 @@
 //! Analysis of a call: summary, sentiment, key moments, values, issues. The rules are deterministic and state
 //! only what the turns or the row contain. A model's answer is checked against the turns.
 
+mod agreed;
 mod answer;
+mod evidence;
 mod issues;
 mod kept;
 mod moments;
@@ -14,16 +16,29 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
-pub use self::{answer::UnusableAnswer, kept::keep, sentiment::Mood};
+pub use self::{agreed::is_agreed, answer::UnusableAnswer, kept::keep, sentiment::Mood};
+use self::{
+    answer::Found,
+    evidence::{Line, Record, Sought},
+    values::checked,
+};
 use crate::{
-    agent::{Agent, Entities},
+    agent::{Agent, Entity},
     ports::{
         analyst::Question,
         language_model::Speaker,
-        store::{AnalysedBy, Analysis, ConversationRow, ConversationStatus, TurnFact},
+        store::{AnalysedBy, Analysis, ConversationRow, ConversationStatus, Evidence, EvidenceOfValues, TurnFact},
         usage::Meter,
     },
+    schedule,
 };
+
+/// A collected value, and how good it is: confirmed, of its entity's type, and from the call itself.
+struct Item {
+    value: String,
+    evidence: Option<Evidence>,
+    rank: [bool; 3],
+}
 
 /// A finished call and its agent.
 #[derive(Debug, Clone, Copy)]
@@ -53,11 +68,62 @@ impl Subject<'_> {
 
     /// Returns the analysis by the rules.
     pub fn by_rule(&self) -> Analysis {
+        self.with_values(self.found_by_rule(), Vec::new())
+    }
+
+    fn found_by_rule(&self) -> Analysis {
         let input = AnalysisInput {
             handed_over: self.handed_over,
             ..AnalysisInput::of(self.row)
         };
         analyse(self.turns, input)
+    }
+
+    /// Returns the turns as evidence for values.
+    fn record(&self) -> Record<'_> {
+        let zone = &self.agent.conversation_config.agent.prompt.timezone;
+        let zone = zone.parse().unwrap_or(chrono_tz::Tz::UTC);
+        let began = self.row.answered_at.unwrap_or(self.row.started_at);
+        let lines = self.turns.iter().map(Line::from);
+        Record::of(lines, self.agent, schedule::local(began, zone).date())
+    }
+
+    /// Adds the values taken in the call and those found afterwards. A confirmed value wins, then one of its
+    /// entity's type, then the call's own, then the later one.
+    fn with_values(&self, analysis: Analysis, found: Vec<Found>) -> Analysis {
+        let record = self.record();
+        let entities = self.agent.platform_settings.data_collection.typed();
+        let own = self.row.collected.iter().map(|(entity, value)| Found {
+            entity: entity.clone(),
+            value: value.clone(),
+            quote: None,
+        });
+        let mut items: BTreeMap<String, Item> = BTreeMap::new();
+        for found in own.chain(found) {
+            let entity = entities.iter().find(|(known, _)| *known == found.entity);
+            let is_typed =
+                |(_, entity): &(String, Entity)| checked(entity, &Value::from(found.value.as_str())).is_some();
+            let is_typed = entity.is_none_or(is_typed);
+            let sought = Sought::of(&found.entity, entity.map(|(_, entity)| entity), &found.value);
+            let evidence = record.evidence(sought, found.quote.as_deref());
+            let item = Item {
+                rank: [evidence.is_some() && is_typed, is_typed, found.quote.is_none()],
+                value: found.value,
+                evidence,
+            };
+            if items.get(&found.entity).is_none_or(|old| item.rank >= old.rank) {
+                items.insert(found.entity, item);
+            }
+        }
+        let evidence = items
+            .iter()
+            .filter_map(|(name, item)| Some((name.clone(), item.evidence.clone()?)))
+            .collect();
+        Analysis {
+            evidence,
+            collected: Some(items.into_iter().map(|(name, item)| (name, item.value)).collect()),
+            ..analysis
+        }
     }
 
     /// Returns the question for an analyst.
@@ -81,14 +147,18 @@ impl Subject<'_> {
     }
 
     /// Returns the values to save on the number's contact if the agent stores values: those collected in the
-    /// call or afterwards that have the type of their entity.
+    /// call or afterwards that are confirmed and have the type of their entity.
     pub fn for_contact(&self, analysis: &Analysis) -> BTreeMap<String, Value> {
         let collection = &self.agent.platform_settings.data_collection;
         match collection.store_data {
-            true => kept::typed(
-                analysis.collected.as_ref().unwrap_or(&self.row.collected),
-                &collection.typed(),
-            ),
+            true => {
+                let mut values = kept::typed(
+                    analysis.collected.as_ref().unwrap_or(&self.row.collected),
+                    &collection.typed(),
+                );
+                values.retain(|name, _| analysis.evidence.contains_key(name));
+                values
+            }
             false => BTreeMap::new(),
         }
     }
@@ -100,32 +170,9 @@ impl Subject<'_> {
     }
 }
 
-/// Merges the values taken in the call with those found afterwards. The call's values win, since the person
-/// heard them taken down. A found value wins only if the call's value does not have the type of its entity.
-fn merged(
-    of_call: &BTreeMap<String, String>,
-    found: &BTreeMap<String, String>,
-    entities: &Entities,
-) -> BTreeMap<String, String> {
-    let stands = |name: &String, value: &str| {
-        let entity = entities
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, entity)| entity);
-        entity.is_none_or(|entity| values::checked(entity, &Value::from(value)).is_some())
-    };
-    let mut merged = found.clone();
-    for (name, value) in of_call {
-        if stands(name, value) || !found.contains_key(name) {
-            merged.insert(name.clone(), value.clone());
-        }
-    }
-    merged
-}
-
 /// Returns the issues that the rules find.
 fn issues_by_rule(subject: &Subject<'_>) -> Vec<String> {
-    subject.by_rule().issues
+    subject.found_by_rule().issues
 }
 
 /// Facts about a call besides its turns.
@@ -185,6 +232,7 @@ pub fn analyse(turns: &[TurnFact], input: AnalysisInput<'_>) -> Analysis {
         issues,
         by: AnalysedBy::Rules,
         collected: None,
+        evidence: EvidenceOfValues::new(),
         contact: BTreeMap::new(),
     }
 }

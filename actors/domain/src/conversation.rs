@@ -10,8 +10,8 @@ use crate::{
     ports::{
         language_model::Speaker,
         store::{
-            Account, AgentRow, Appointment, ConversationRow, DISCLOSURE, EventFact, Store, StoreError, StoreResult,
-            TurnFact, WORKFLOW_HOP,
+            Account, AgentRow, Appointment, ConversationRow, DISCLOSURE, EventFact, EvidenceOfValues, Store,
+            StoreError, StoreResult, TurnFact, WORKFLOW_HOP,
         },
         usage::USAGE,
     },
@@ -88,7 +88,7 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
         sentiment: analysis.map(|found| found.sentiment.clone()),
         key_moments: analysis.map(|found| found.key_moments.clone()),
         appointment_scheduled: row.appointment.as_ref().map_or_else(understood, appointment),
-        data_collected: collected(&row.collected, &asked_for(agent.as_ref())),
+        data_collected: collected(&row.collected, &row.evidence, &asked_for(agent.as_ref())),
         voice_mail_detected: row.voicemail,
         error_message: row.error.clone(),
         call_transferred: row.transferred,
@@ -260,7 +260,11 @@ fn asked_for(agent: Option<&Agent>) -> Entities {
 
 /// Returns `dataCollected`: `items` contains all collected values, those of the agent's entities first;
 /// `entity` and `value` are the first item.
-pub fn collected(collected: &BTreeMap<String, String>, entities: &Entities) -> DataCollected {
+pub fn collected(
+    collected: &BTreeMap<String, String>,
+    evidence: &EvidenceOfValues,
+    entities: &Entities,
+) -> DataCollected {
     let asked = entities
         .iter()
         .filter_map(|(name, entity)| Some((name, collected.get(name)?, entity.kind)));
@@ -274,6 +278,8 @@ pub fn collected(collected: &BTreeMap<String, String>, entities: &Entities) -> D
             entity: name.clone(),
             value: value.clone(),
             kind,
+            confirmed: evidence.contains_key(name),
+            evidence: evidence.get(name).cloned(),
         })
         .collect();
     let first = items.first();

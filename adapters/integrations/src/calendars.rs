@@ -36,12 +36,13 @@ use self::{
     wishes::{Asked, Person, offers},
 };
 
+pub use domain::ports::tool_runner::BOOK_APPOINTMENT;
 pub use google::CredentialsError;
 pub use invitation::{Organiser, ics};
 pub use keeper::run as keep;
 pub use port::{Booked, Calendar, CalendarError, Span};
 pub use settings::{CalendarConfig, CalendarConfigError};
-pub use wishes::{BOOK_APPOINTMENT, FIND_SLOTS};
+pub use wishes::FIND_SLOTS;
 
 /// Maximum number of free times in one answer to a model.
 const MOST_SLOTS: usize = 24;

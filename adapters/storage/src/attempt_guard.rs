@@ -140,7 +140,7 @@ mod tests {
             // Nobody holds a queued attempt. A final one only receives its analysis, collected values, its agent's
             // `issueTracking` and what searches need.
             let nobodys = condition.contains("state = 'queued'");
-            let its_own = "SET summary = $1, analysis = $2, collected = COALESCE($4, collected) ";
+            let its_own = "SET summary = $1, analysis = $2, collected = COALESCE($4, collected), evidence = $5 ";
             let analysis = sql.contains(its_own) && condition.contains("state = 'final'");
             let tracking = sql.contains("SET issue_tracking = $2 ") && condition.contains("state = 'final'");
             let note = sql.contains(" has_issue = ") && condition.contains("state = 'final'");

@@ -23,7 +23,7 @@ use super::{
 /// Columns for `read_result` of the contacts of campaign `c`; the last attempt is found by the key of `attempts`.
 const RESULTS: &str = "SELECT cc.idx, cc.phone_number, cc.name, COALESCE(cs.state, 'pending') AS contact_state, \
      (SELECT s.id FROM contacts s WHERE s.account = c.account AND s.phone_number = cc.phone_number) AS saved, \
-     a.id AS attempt, a.attempt_no, a.error, a.voicemail, a.collected";
+     a.id AS attempt, a.attempt_no, a.error, a.voicemail, a.collected, a.evidence";
 const LAST_ATTEMPT: &str = "LEFT JOIN attempts a ON a.contact_list = cc.list AND a.contact_index = cc.idx \
      AND a.attempt_no = (SELECT MAX(b.attempt_no) FROM attempts b \
                          WHERE b.contact_list = cc.list AND b.contact_index = cc.idx)";
@@ -86,6 +86,7 @@ fn read_result(row: &AnyRow) -> StoreResult<ContactResult> {
             error: row.maybe_text("error")?,
             voicemail: row.flag("voicemail")?,
             collected: row.json("collected")?,
+            evidence: row.maybe_json("evidence")?,
         }),
     };
     Ok(ContactResult {

@@ -18,7 +18,7 @@ use super::{
 /// Columns for `read`; lists do not read the analysis from its page of the file.
 const COLUMNS: &str = "a.id, a.account, a.campaign, a.agent, g.name AS agent_name, a.status, a.kind, a.started_at, \
      a.answered_at, a.ended_at, a.phone_number, a.caller_id, a.carrier, a.error, a.voicemail, a.transferred, \
-     a.collected, a.summary, a.issue_tracking, a.created_at, a.agent_version, \
+     a.collected, a.evidence, a.summary, a.issue_tracking, a.created_at, a.agent_version, \
      (SELECT COUNT(*) FROM test_calls t WHERE t.attempt = a.id) AS is_test";
 const FROM: &str = "FROM attempts a JOIN agents g ON g.id = a.agent";
 
@@ -45,6 +45,7 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
         voicemail: row.flag("voicemail")?,
         transferred: row.flag("transferred")?,
         collected: row.json("collected")?,
+        evidence: row.maybe_json("evidence")?,
         analysis: row.maybe_text("summary")?.map(Analysis::of_summary),
         appointment: None,
         issue_tracking: row.maybe_int("issue_tracking")?.map(|kept| kept != 0),

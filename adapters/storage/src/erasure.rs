@@ -24,8 +24,8 @@ use super::{
 };
 
 /// Values of an attempt whose words are erased.
-const WORDLESS: &str = "collected = '{}', summary = NULL, analysis = NULL, sentiment = NULL, has_issue = NULL, \
-     words_kept = 0";
+const WORDLESS: &str = "collected = '{}', evidence = NULL, summary = NULL, analysis = NULL, sentiment = NULL, \
+     has_issue = NULL, words_kept = 0";
 
 async fn number_of(work: &mut Work<'_>, account: AccountId, id: ContactId) -> StoreResult<PhoneNumber> {
     let row = sqlx::query("SELECT phone_number FROM contacts WHERE id = $1 AND account = $2")

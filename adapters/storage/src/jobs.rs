@@ -94,13 +94,14 @@ fn fenced_if_none(rows: u64) -> StoreResult<()> {
 pub(super) async fn save_analysis(mut work: Work<'_>, job: Job, analysis: Analysis) -> StoreResult<()> {
     let collected = analysis.collected.as_ref().map(to_json).transpose()?;
     let update = sqlx::query(
-        "UPDATE attempts SET summary = $1, analysis = $2, collected = COALESCE($4, collected) \
+        "UPDATE attempts SET summary = $1, analysis = $2, collected = COALESCE($4, collected), evidence = $5 \
          WHERE id = $3 AND state = 'final'",
     )
     .bind(analysis.summary.clone())
     .bind(to_json(&analysis)?)
     .bind(job.attempt.to_string())
-    .bind(collected);
+    .bind(collected)
+    .bind(to_json(&analysis.evidence)?);
     affected(update, &mut *work.conn).await?;
     // This comes after the call's row, in the same order as an erasure; a lost lease rolls the change of the row back.
     let delete = bind_lease(sqlx::query("DELETE FROM outbox WHERE id = $1 AND tries = $2"), &job);

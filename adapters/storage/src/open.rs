@@ -56,6 +56,7 @@ const FILES: &[(&str, &str)] = &files![
     "0022_test_calls",
     "0023_undialed",
     "0024_refusals",
+    "0026_evidence",
 ];
 
 /// Returns the migrations for one database, by its name in the files.

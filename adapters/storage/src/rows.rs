@@ -224,6 +224,14 @@ pub(super) trait Columns {
         serde_json::from_str(&self.text(name)?).map_err(|error| damaged(name, &error))
     }
 
+    /// Reads JSON; the empty value if the column is null.
+    fn maybe_json<T: DeserializeOwned + Default>(&self, name: &str) -> StoreResult<T> {
+        match self.maybe_text(name)? {
+            Some(_) => self.json(name),
+            None => Ok(T::default()),
+        }
+    }
+
     /// Reads a word of a fixed set.
     fn word<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> StoreResult<T> {
         let text = self.text(name)?;

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{
-    Subject, issues_by_rule, merged, moments,
+    Subject,
+    evidence::Sought,
+    issues_by_rule, moments,
     sentiment::{label, rounded},
     values::{checked, in_words},
 };
 use crate::{
     interviewer::phrases::{contains, plain},
-    ports::{
-        language_model::Speaker,
-        store::{AnalysedBy, Analysis, KeyMoment, Sentiment, TurnFact, TurnSentiment},
-    },
+    ports::store::{AnalysedBy, Analysis, EvidenceOfValues, KeyMoment, Sentiment, TurnFact, TurnSentiment},
+    spoken::time::Written,
 };
 
 /// Maximum characters of a summary, of a label, and of an issue or a description.
@@ -59,7 +59,7 @@ pub(super) fn read(answer: &Value, subject: &Subject<'_>) -> Result<Analysis, Un
     let overall = rounded(overall.ok_or(UnusableAnswer::Sentiment)?);
     let entities = subject.agent.platform_settings.data_collection.typed();
     let found = match entities.is_empty() {
-        true => BTreeMap::new(),
+        true => Vec::new(),
         false => data(list(answer, "data")?, subject),
     };
     let mut issues = issues_by_rule(subject);
@@ -67,7 +67,7 @@ pub(super) fn read(answer: &Value, subject: &Subject<'_>) -> Result<Analysis, Un
         // The model describes the issues in its own words.
         issues = texts(list(answer, "issues")?);
     }
-    Ok(Analysis {
+    let analysis = Analysis {
         summary,
         sentiment: Sentiment {
             sentiment_score: overall,
@@ -78,9 +78,11 @@ pub(super) fn read(answer: &Value, subject: &Subject<'_>) -> Result<Analysis, Un
         appointment: appointment(&answer["appointment"], subject)?,
         issues,
         by: AnalysedBy::Model,
-        collected: Some(merged(&subject.row.collected, &found, &entities)),
+        collected: None,
+        evidence: EvidenceOfValues::new(),
         contact: BTreeMap::new(),
-    })
+    };
+    Ok(subject.with_values(analysis, found))
 }
 
 fn list<'a>(answer: &'a Value, name: &'static str) -> Result<&'a [Value], UnusableAnswer> {
@@ -158,27 +160,35 @@ fn key_moments(found: &[Value], subject: &Subject<'_>) -> Vec<KeyMoment> {
     moments.into_iter().map(|(_, moment)| moment).collect()
 }
 
-/// Returns whether the quote was said in one turn, by the given speaker if there is one.
-fn was_said(quote: &Value, turns: &[TurnFact], by: Option<Speaker>) -> bool {
+/// Returns whether the quote was said in one turn.
+fn was_said(quote: &Value, turns: &[TurnFact]) -> bool {
     let quote = plain(quote.as_str().unwrap_or_default());
-    let mut turns = turns.iter().filter(|turn| by.is_none_or(|by| by == turn.speaker));
+    let mut turns = turns.iter();
     !quote.is_empty() && turns.any(|turn| contains(&plain(&turn.text), &quote))
 }
 
-/// Returns the values that the user gave, in the type of their entity. If an entity appears twice, the later
-/// value wins.
-fn data(found: &[Value], subject: &Subject<'_>) -> BTreeMap<String, String> {
+/// A value that was found in a call, and the words on which a model did.
+pub(super) struct Found {
+    pub entity: String,
+    pub value: String,
+    pub quote: Option<String>,
+}
+
+/// Returns the values found, in the type of their entity.
+fn data(found: &[Value], subject: &Subject<'_>) -> Vec<Found> {
     let entities = subject.agent.platform_settings.data_collection.typed();
     let values = found.iter().filter_map(|item| {
         let (name, entity) = entities.iter().find(|(name, _)| item["entity"] == name.as_str())?;
-        let value = checked(entity, &item["value"])?;
-        let said = was_said(&item["quote"], subject.turns, Some(Speaker::User));
-        said.then(|| (name.clone(), in_words(&value)))
+        Some(Found {
+            entity: name.clone(),
+            value: in_words(&checked(entity, &item["value"])?),
+            quote: Some(item["quote"].as_str().unwrap_or_default().to_owned()),
+        })
     });
     values.collect()
 }
 
-/// Reads `appointmentScheduled`: `description`, and `dateTime` and `timezone` if the time is certain.
+/// Reads `appointmentScheduled`: `description`, and `dateTime` and `timezone` if the time is certain and confirmed.
 fn appointment(found: &Value, subject: &Subject<'_>) -> Result<Map<String, Value>, UnusableAnswer> {
     let mut shown = Map::new();
     if found.is_null() {
@@ -187,17 +197,16 @@ fn appointment(found: &Value, subject: &Subject<'_>) -> Result<Map<String, Value
     let Some(description) = found["description"].as_str() else {
         return Err(UnusableAnswer::Appointment);
     };
-    if !was_said(&found["quote"], subject.turns, None) {
+    if !was_said(&found["quote"], subject.turns) {
         return Ok(shown);
     }
     let time = found["dateTime"].as_str().unwrap_or_default();
-    let formats = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"];
-    let time = formats
-        .iter()
-        .find_map(|format| chrono::NaiveDateTime::parse_from_str(time, format).ok());
-    if let Some(time) = time {
+    let time = Written::of(time).local();
+    let value = time.map(|time| time.format("%Y-%m-%dT%H:%M").to_string());
+    let is_confirmed = |value: &String| subject.record().evidence(Sought::text(value), None).is_some();
+    if let Some(time) = value.filter(is_confirmed) {
         let zone = &subject.agent.conversation_config.agent.prompt.timezone;
-        shown.insert("dateTime".into(), time.format("%Y-%m-%dT%H:%M").to_string().into());
+        shown.insert("dateTime".into(), time.into());
         shown.insert("timezone".into(), zone.as_str().into());
     }
     shown.insert("description".into(), cut(description, MOST_SENTENCE).into());

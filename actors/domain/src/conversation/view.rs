@@ -11,7 +11,9 @@ use crate::{
     agent::EntityKind,
     id::{AccountId, AgentId, AttemptId, CampaignId},
     phone_number::PhoneNumber,
-    ports::store::{Account, AnalysedBy, CallDirection, ConversationRow, ConversationStatus, KeyMoment, Sentiment},
+    ports::store::{
+        Account, AnalysedBy, CallDirection, ConversationRow, ConversationStatus, Evidence, KeyMoment, Sentiment,
+    },
     prices::{Cost, PriceList, cost},
     time::Timestamp,
     transcript_search::SearchMatch,
@@ -278,6 +280,11 @@ pub struct CollectedItem {
     /// Type of the value.
     #[serde(rename = "type")]
     pub kind: EntityKind,
+    /// Whether the callee said it or affirmed it. False until the call is analysed.
+    pub confirmed: bool,
+    /// Where they did; null if it is not confirmed.
+    #[schema(required)]
+    pub evidence: Option<Evidence>,
 }
 
 /// Usage of one provider, in the units that providers charge.

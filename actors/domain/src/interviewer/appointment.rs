@@ -8,13 +8,14 @@ use serde_json::{Map, Value};
 use super::answer;
 use crate::{
     callback_time,
-    ports::language_model::{HistoryItem, ReplyEvent, ReplyRequest, Speaker},
+    ports::{
+        language_model::{HistoryItem, ReplyEvent, ReplyRequest, Speaker},
+        tool_runner::BOOK_APPOINTMENT as TOOL,
+    },
     schedule,
     time::Timestamp,
 };
 
-/// Name of the booking tool.
-const TOOL: &str = "bookAppointment";
 /// Name of the tool that finds times.
 const FINDER: &str = "findSlots";
 /// The question for a time.

@@ -11,6 +11,9 @@ use crate::{
     phone_number::PhoneNumber,
 };
 
+/// Name of the tool that makes an appointment.
+pub const BOOK_APPOINTMENT: &str = "bookAppointment";
+
 /// A tool as it is offered to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOffer {

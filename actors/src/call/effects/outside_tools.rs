@@ -7,7 +7,10 @@ use tokio::sync::watch;
 
 use super::EffectHandler;
 use crate::call::{CallMessage, Event, state::ToolAnswer, tasks};
-use domain::ports::tool_runner::{ToolFault, ToolOffer, ToolRun, ToolScope};
+use domain::{
+    analysis::is_agreed,
+    ports::tool_runner::{BOOK_APPOINTMENT, ToolFault, ToolOffer, ToolRun, ToolScope},
+};
 
 /// Time for which a tool waits until its run is recorded. After that it runs all the same.
 const RECORDED_WITHIN: Duration = Duration::from_secs(1);
@@ -80,6 +83,16 @@ impl EffectHandler {
             let refused = ToolFault::Refused("there is no such tool".into());
             return answered(Err(refused.to_string()));
         };
+        let heard = self
+            .machine
+            .as_ref()
+            .map_or(&[][..], |machine| machine.history().items());
+        let (agent, now) = (&self.plan.agent, self.with.ports.clock.now());
+        if name == BOOK_APPOINTMENT && !is_agreed(arguments["start"].as_str().unwrap_or_default(), heard, agent, now) {
+            let message =
+                "nobody said or confirmed `start`: read day and time back as a question, and book once they agree";
+            return answered(Err(ToolFault::Arguments(message.into()).to_string()));
+        }
         if self.plan.is_simulated() {
             return answered(Ok(json!({ "ok": true, "simulated": true })));
         }

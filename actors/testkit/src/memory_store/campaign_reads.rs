@@ -73,6 +73,7 @@ fn result_of(entry: &AttemptEntry) -> LastAttempt {
         error: entry.error.clone(),
         voicemail: entry.voicemail,
         collected: entry.collected.clone(),
+        evidence: entry.evidence.clone(),
     }
 }
 

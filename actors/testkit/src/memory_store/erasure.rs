@@ -79,6 +79,7 @@ impl Tables {
     fn erase_words(&mut self, id: AttemptId, now: Timestamp) {
         if let Some(entry) = self.attempts.get_mut(&id) {
             entry.collected.clear();
+            entry.evidence.clear();
             entry.analysis = None;
             entry.words_kept = false;
         }

@@ -50,6 +50,7 @@ impl Tables {
             voicemail: entry.voicemail,
             transferred: entry.transferred,
             collected: entry.collected.clone(),
+            evidence: entry.evidence.clone(),
             analysis: entry.analysis.clone(),
             appointment: self.last_appointment(entry.id),
             issue_tracking: entry.issue_tracking,
@@ -293,8 +294,10 @@ impl RecordStore for MemoryStore {
             return Ok(());
         };
         entry.collected = collected.unwrap_or_else(|| std::mem::take(&mut entry.collected));
+        entry.evidence = analysis.evidence.clone();
         entry.analysis = Some(Analysis {
             collected: None,
+            evidence: Default::default(),
             contact: BTreeMap::new(),
             ..analysis
         });

@@ -12,8 +12,8 @@ use domain::{
         language_model::Speaker,
         store::{
             Analysis, AttemptKind, CallDirection, CampaignStatus, ConversationFilter, ConversationRow,
-            ConversationStatus, EventFact, FACTS_FOLLOW_MS, Fact, KeyMoment, NewCall, NextAttempt, Outcome, Permit,
-            Sentiment, SentimentLabel, StoreError, Tokens, TurnDetail, TurnFact, TurnSentiment,
+            ConversationStatus, EventFact, Evidence, FACTS_FOLLOW_MS, Fact, KeyMoment, NewCall, NextAttempt, Outcome,
+            Permit, Sentiment, SentimentLabel, StoreError, Tokens, TurnDetail, TurnFact, TurnSentiment,
         },
     },
     time::Clock,
@@ -211,6 +211,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
         voicemail: false,
         transferred: false,
         collected: BTreeMap::new(),
+        evidence: BTreeMap::new(),
         analysis: None,
         appointment: None,
         issue_tracking: None,
@@ -586,10 +587,16 @@ pub async fn an_analysis_keeps_values_on_the_saved_contact(fixture: Fixture) {
     let campaign = scene.running(0..2).await;
     let claims = [scene.completed(campaign, 1).await, scene.completed(campaign, 1).await];
     let jobs = store.due_analyses(10).await.unwrap();
+    let quote = Evidence {
+        turn: 3,
+        quote: "In \"Paris\"".to_owned(),
+    };
+    let evidence = BTreeMap::from([("city".to_owned(), quote)]);
     for job in &jobs {
         let contact = serde_json::json!({ "city": "Paris", "email": "ada@example.com", "metadata": "x", "ok": true });
         let analysis = Analysis {
             collected: Some(BTreeMap::from([("city".to_owned(), "Paris".to_owned())])),
+            evidence: evidence.clone(),
             contact: contact.as_object().cloned().unwrap().into_iter().collect(),
             ..analysis("Paris it is.")
         };
@@ -599,6 +606,7 @@ pub async fn an_analysis_keeps_values_on_the_saved_contact(fixture: Fixture) {
     for claim in claims {
         let row = store.conversation(account, claim.attempt).await.unwrap();
         assert_eq!(row.collected, BTreeMap::from([("city".to_owned(), "Paris".to_owned())]));
+        assert_eq!(row.evidence, evidence);
         assert_eq!(row.analysis, Some(analysis("Paris it is.")));
     }
     let contact = store.contact(account, saved.id).await.unwrap();

@@ -9,7 +9,7 @@ use domain::{
     email,
     ports::{
         store::{AppointmentDetails, NewAppointment},
-        tool_runner::{ToolFault, ToolOffer, ToolScope},
+        tool_runner::{BOOK_APPOINTMENT, ToolFault, ToolOffer, ToolScope},
     },
     time::Timestamp,
 };
@@ -19,8 +19,6 @@ use super::{port::Span, times};
 
 /// Name of the tool that finds free times.
 pub const FIND_SLOTS: &str = "findSlots";
-/// Name of the tool that makes an appointment.
-pub const BOOK_APPOINTMENT: &str = "bookAppointment";
 
 /// Time limit of one run: two requests without an answer, a look-up of their outcome, and one more attempt.
 const WITHIN: Duration = Duration::from_secs(25);

@@ -227,6 +227,7 @@ mod tests {
                 error: None,
                 voicemail: true,
                 collected: Default::default(),
+                evidence: Default::default(),
             }),
         };
         let results = [before, newest, AttemptId::new()].map(result);

@@ -207,8 +207,6 @@ impl ShownResult {
     /// Converts the result of a contact; `entities` are those of its agent.
     pub fn of(result: &ContactResult, entities: &Entities) -> Self {
         let last = result.last.as_ref();
-        let nothing = Default::default();
-        let collected = last.map_or(&nothing, |last| &last.collected);
         Self {
             phone_number: result.who.phone_number.clone(),
             name: result.who.name.clone(),
@@ -218,7 +216,9 @@ impl ShownResult {
             attempts: last.map_or(0, |last| last.number),
             last_conversation_id: last.map(|last| last.id),
             voice_mail_detected: last.is_some_and(|last| last.voicemail),
-            data_collected: conversation::collected(collected, entities),
+            data_collected: last.map_or_else(Default::default, |last| {
+                conversation::collected(&last.collected, &last.evidence, entities)
+            }),
         }
     }
 }

@@ -390,7 +390,8 @@ fn results() -> Vec<Operation> {
         "dataCollected": {
             "entity": "preferredDay",
             "value": "Tuesday",
-            "items": [{ "entity": "preferredDay", "value": "Tuesday", "type": "string" }],
+            "items": [{ "entity": "preferredDay", "value": "Tuesday", "type": "string", "confirmed": true,
+                         "evidence": { "turn": 1, "quote": "Tuesday, please." } }],
         },
     });
     let events = "event: campaign\ndata: {\"campaignId\":\"…\",\"status\":\"running\",\"progress\":{…}}\n\n";

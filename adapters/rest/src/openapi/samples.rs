@@ -189,7 +189,8 @@ pub fn conversation() -> Value {
         "dataCollected": {
             "entity": "preferredDay",
             "value": "Tuesday",
-            "items": [{ "entity": "preferredDay", "value": "Tuesday", "type": "string" }],
+            "items": [{ "entity": "preferredDay", "value": "Tuesday", "type": "string", "confirmed": true,
+                         "evidence": { "turn": 1, "quote": "Tuesday, please." } }],
         },
         "voiceMailDetected": false,
         "callTransferred": false,

@@ -117,8 +117,8 @@ async fn every_contact_is_listed_with_what_became_of_it() {
                 "phoneNumber": "+15550000000", "name": "=Ada", "contactId": null, "status": "completed", "attempts": 1,
                 "lastConversationId": claims[0].attempt, "voiceMailDetected": false,
                 "dataCollected": { "entity": "rooms", "value": "2", "items": [
-                    { "entity": "rooms", "value": "2", "type": "integer" },
-                    { "entity": "day", "value": "Monday", "type": "string" },
+                    { "entity": "rooms", "value": "2", "type": "integer", "confirmed": false, "evidence": null },
+                    { "entity": "day", "value": "Monday", "type": "string", "confirmed": false, "evidence": null },
                 ] },
             },
             {

@@ -227,8 +227,8 @@ async fn a_conversation_is_read_whole_once_it_is_analysed() {
             "dataCollected": {
                 "entity": "zip", "value": "53111",
                 "items": [
-                    { "entity": "zip", "value": "53111", "type": "integer" },
-                    { "entity": "city", "value": "Bonn", "type": "string" },
+                    { "entity": "zip", "value": "53111", "type": "integer", "confirmed": false, "evidence": null },
+                    { "entity": "city", "value": "Bonn", "type": "string", "confirmed": false, "evidence": null },
                 ],
             },
             "voiceMailDetected": false, "callTransferred": false, "carrier": "simulated",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde::Serialize;
 
-use super::{ContactRow, ConversationStatus, StoreResult};
+use super::{ContactRow, ConversationStatus, EvidenceOfValues, StoreResult};
 use crate::{
     id::{AccountId, AttemptId, CampaignId, ContactId},
     phone_number::PhoneNumber,
@@ -77,6 +77,8 @@ pub struct LastAttempt {
     pub voicemail: bool,
     /// Collected values by entity.
     pub collected: BTreeMap<String, String>,
+    /// Evidence for them, after the analysis.
+    pub evidence: EvidenceOfValues,
 }
 
 /// A conversation of a campaign with its last change of status.

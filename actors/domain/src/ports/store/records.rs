@@ -72,6 +72,19 @@ pub struct KeyMoment {
     pub timestamp: String,
 }
 
+/// Where the callee said a collected value, or affirmed a question with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Evidence {
+    /// Number of the turn, counted from 0.
+    #[schema(minimum = 0)]
+    pub turn: i64,
+    /// Words of the turn.
+    pub quote: String,
+}
+
+/// Evidence for collected values by entity. Values without it are missing.
+pub type EvidenceOfValues = BTreeMap<String, Evidence>;
+
 /// Result of the analysis after a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Analysis {
@@ -94,6 +107,9 @@ pub struct Analysis {
     /// conversation, not in the analysis.
     #[serde(skip)]
     pub collected: Option<BTreeMap<String, String>>,
+    /// Evidence for the values. Not stored in the analysis either.
+    #[serde(skip)]
+    pub evidence: EvidenceOfValues,
     /// Values to write to the saved contact of the number, if there is one. Not stored in the analysis either.
     #[serde(skip)]
     pub contact: BTreeMap<String, Value>,
@@ -127,6 +143,7 @@ impl Analysis {
             issues: Vec::new(),
             by: AnalysedBy::Rules,
             collected: None,
+            evidence: EvidenceOfValues::new(),
             contact: BTreeMap::new(),
         }
     }
@@ -171,6 +188,8 @@ pub struct ConversationRow {
     pub transferred: bool,
     /// Collected values by entity.
     pub collected: BTreeMap<String, String>,
+    /// Evidence for them, after the analysis.
+    pub evidence: EvidenceOfValues,
     /// Analysis; none until it is done.
     pub analysis: Option<Analysis>,
     /// The appointment that was made last; left out in lists.

@@ -85,8 +85,11 @@ fn person(told: &Value) -> String {
     known.unwrap_or("an unknown number").to_owned()
 }
 
+/// Behind a collected value that the callee neither said nor affirmed.
+const UNCONFIRMED: &str = " (unconfirmed)";
+
 /// Returns the values for the subject. Later ones override earlier ones: the agent's own, those given to a
-/// single call, the person's, and those of the call.
+/// single call, the person's, and those of the call. One that is not confirmed overrides nothing.
 pub(super) async fn values(
     store: &dyn Store,
     delivery: &Delivery,
@@ -109,7 +112,13 @@ pub(super) async fn values(
         .map(|(name, value)| (name.clone(), text(value)))
         .collect();
     let system = system_values(&agent, &CallFacts::of(&conversation));
-    values.extend(conversation.collected.into_iter().chain(system));
+    for (name, value) in conversation.collected {
+        match conversation.evidence.contains_key(&name) {
+            true => drop(values.insert(name, value)),
+            false => drop(values.entry(name).or_insert_with(|| format!("{value}{UNCONFIRMED}"))),
+        }
+    }
+    values.extend(system);
     values.insert("status".into(), text(&told["status"]));
     values.insert("agentName".into(), text(&told["agentName"]));
     Ok(values)
@@ -150,7 +159,10 @@ fn collected(told: &Value) -> Vec<Fact> {
     let items = told["dataCollected"]["items"].as_array();
     let items = items.into_iter().flatten();
     items
-        .map(|item| (text(&item["entity"]), text(&item["value"])))
+        .map(|item| {
+            let mark = if item["confirmed"] == true { "" } else { UNCONFIRMED };
+            (text(&item["entity"]), format!("{}{mark}", text(&item["value"])))
+        })
         .collect()
 }
 
