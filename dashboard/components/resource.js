@@ -29,7 +29,6 @@ import { Table } from './table.js';
  * @property {boolean} [whole] The list's rows hold everything, and cannot be read one by one.
  * @property {(row: any) => string} [href] A page of the row, instead of the form.
  * @property {boolean} [search] The list takes `search`.
- * @property {(row: any, search: string) => boolean} [match] Searches in the browser, where the list does not take `search`.
  * @property {string[]} [events] After these the list is read again.
  * @property {Field[]} [deleteOptions] Parameters of the deletion.
  * @property {(data: any) => void} [onCreated]
@@ -73,14 +72,12 @@ export function Resource({ kind, level = 1, inTab }) {
       heading?.focus();
     });
   }
-  const canSearch = kind.search || kind.match;
-  const shown = kind.match && search ? matching(list, (row) => !!kind.match?.(row, search)) : list;
   const columns = kind.kept ? kind.columns : [...kind.columns, {
     key: 'actions', label: t('resource.actions'), render: (/** @type {any} */ row) => html`<button class="small"
       aria-label=${t('resource.deleteName', { name: kind.name(row) })} onClick=${() => setOpen({ row, deletes: true })}>${t('common.delete')}</button>`,
   }];
   const add = html`<button class="primary" onClick=${() => setOpen({ row: null })}><${Icon} name="plus" />${t(`${kind.texts}.add`)}</button>`;
-  const filters = canSearch
+  const filters = kind.search
     ? html`<${Search} label=${t(`${kind.texts}.search`)} value=${search ?? ''}
       onSearch=${(/** @type {string} */ text) => setQuery({ search: text })} />${kind.filters}` : kind.filters;
   const title = t(`${kind.texts}.title`);
@@ -88,23 +85,12 @@ export function Resource({ kind, level = 1, inTab }) {
   return html`
     ${inTab ? html`<h2 class="hidden">${title}</h2><div class="head">${help}${add}</div>`
       : html`<div class="head">${level === 1 ? html`<h1>${title}</h1>` : html`<h2>${title}</h2>`}${add}</div>${help}`}
-    <div class="stack"><${Table} label=${title} list=${shown} columns=${columns} rowKey=${kind.id} href=${kind.href} filters=${filters}
-      onOpen=${kind.fixed || kind.href ? undefined : change} empty=${search && canSearch ? t('resource.noMatch') : t(`${kind.texts}.none`)} /></div>
+    <div class="stack"><${Table} label=${title} list=${list} columns=${columns} rowKey=${kind.id} href=${kind.href} filters=${filters}
+      onOpen=${kind.fixed || kind.href ? undefined : change} empty=${search && kind.search ? t('resource.noMatch') : t(`${kind.texts}.none`)} /></div>
     ${open && (open.deletes
       ? html`<${DeleteDialog} kind=${kind} row=${open.row} onClose=${close} onDone=${gone} />`
       : html`<${FormDialog} kind=${kind} ...${open} onClose=${close} onStale=${() => change(open.row)}
           onDone=${(/** @type {any} */ data) => { done(open.row ? 'resource.saved' : 'resource.added'); if (!open.row) kind.onCreated?.(data); }} />`)}`;
-}
-
-/**
- * The rows of a list that match; the table reads on until it has enough of them.
- * @param {import('../lib/data.js').List} list
- * @param {(row: any) => boolean} match
- */
-function matching(list, match) {
-  const { hasMore, loading, error, key } = list;
-  return /** @type {import('../lib/data.js').List} */ (/** @type {unknown} */ ({ rows: list.rows.filter(match), hasMore, loading, error, key,
-    more: () => list.more() }));
 }
 
 /**

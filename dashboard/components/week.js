@@ -1,18 +1,12 @@
 // A picture of the week: when calls are made, in the callees' own time.
-import { html, useEffect, useMemo, useState } from '../lib/ui.js';
+import { html, useMemo } from '../lib/ui.js';
 import { locale, t } from '../lib/i18n.js';
-import { callingWeek, placesOf } from '../lib/phone-zones.js';
+import { callingWeek } from '../lib/phone-zones.js';
 
 const CELL = 10, GAP = 2, LEFT = 34, TOP = 16, SHOWN = 3;
 
-/** @param {{ numbers: Map<string, number>, window: any, hours: any }} props */
-export function CallingWeeks({ numbers, window, hours }) {
-  const [places, setPlaces] = useState(/** @type {import('../lib/phone-zones.js').Place[]} */ ([]));
-  useEffect(() => {
-    let current = true;
-    placesOf(numbers.keys()).then((found) => current && setPlaces(found));
-    return () => { current = false; };
-  }, [numbers]);
+/** @param {{ places: import('../lib/phone-zones.js').Place[], window: any, hours: any }} props */
+export function CallingWeeks({ places, window, hours }) {
   if (places.length === 0) return null;
   return html`<div class="weeks">
     ${places.slice(0, SHOWN).map((place) => html`<${Week} key=${place.zones.join()} place=${place} window=${window} hours=${hours} />`)}</div>
@@ -25,7 +19,7 @@ function Week({ place, window, hours }) {
   const city = place.zones[0].split('/').at(-1)?.replaceAll('_', ' ');
   const name = place.zones.length > 1 ? t('week.several', { city, n: place.zones.length - 1 }) : city;
   const words = weekText(week);
-  return html`<figure class="week"><figcaption><b>${name}</b> <span class="muted">${t('week.contacts', { n: place.count })}</span><br />${words}</figcaption>
+  return html`<figure class="week"><figcaption><b>${name}</b> <span class="muted">${t('week.contacts', { n: place.numbers })}</span><br />${words}</figcaption>
     <svg viewBox=${`0 0 ${LEFT + 24 * (CELL + GAP)} ${TOP + 7 * (CELL + GAP)}`} aria-hidden="true">
       ${[0, 6, 12, 18].map((hour) => html`<text x=${LEFT + hour * (CELL + GAP)} y="10">${hour}</text>`)}
       ${week.map((hoursOfDay, day) => html`<text x="0" y=${TOP + day * (CELL + GAP) + 9}>${dayName(day)}</text>

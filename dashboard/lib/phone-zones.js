@@ -1,46 +1,6 @@
-// Time zones of phone numbers, by the same table as the service's safeguards.
+// Local times in zones, and when numbers there are called.
 
-/** @typedef {{ zones: string[], count: number }} Place */
-
-/** @type {Promise<Map<string, string[]>> | null} */
-let table = null;
-
-/** Zones by first digits; empty if the table cannot be read. */
-function readTable() {
-  table ??= fetch(new URL('../data/phone_zones.txt', import.meta.url)).then((response) => (response.ok ? response.text() : '')).then((text) => {
-    const lines = text.split('\n').filter((line) => line && !line.startsWith('#'));
-    return new Map(lines.map((line) => { const [prefix, ...zones] = line.split(' '); return [prefix, zones]; }));
-  }).catch(() => new Map());
-  return table;
-}
-
-/**
- * Where the numbers are: the most frequent places first.
- * @param {Iterable<string>} numbers @returns {Promise<Place[]>}
- */
-export async function placesOf(numbers) {
-  const zones = await readTable();
-  /** @type {Map<string[], number>} */
-  const counts = new Map();
-  let done = 0;
-  for (const number of numbers) {
-    if (++done % 20_000 === 0) await new Promise((resolve) => setTimeout(resolve));
-    for (let length = Math.min(8, number.length - 1); length > 0; length--) {
-      const found = zones.get(number.slice(1, 1 + length));
-      if (!found) continue;
-      counts.set(found, (counts.get(found) ?? 0) + 1);
-      break;
-    }
-  }
-  /** @type {Map<string, Place>} */
-  const places = new Map();
-  for (const [found, count] of counts) {
-    const key = found.join(), place = places.get(key) ?? { zones: found, count: 0 };
-    place.count += count;
-    places.set(key, place);
-  }
-  return [...places.values()].sort((a, b) => b.count - a.count);
-}
+/** @typedef {{ zones: string[], numbers: number }} Place */
 
 /** @type {Map<string, Intl.DateTimeFormat>} */
 const formats = new Map();

@@ -4,6 +4,7 @@ import { newKey, post } from '../lib/api.js';
 import { t } from '../lib/i18n.js';
 import { ContactsDrop } from '../components/contacts-drop.js';
 import { Dialog, toast } from '../components/dialog.js';
+import { csvForm } from '../components/service-check.js';
 import { errorText } from '../components/states.js';
 
 /** @param {{ campaign: any, onClose: () => void, onDone: () => void }} props */
@@ -11,17 +12,14 @@ export function AddContacts({ campaign, onClose, onDone }) {
   const [checked, setChecked] = useState(/** @type {import('../components/contacts-drop.js').Checked | null} */ (null));
   const [failure, setFailure] = useState(/** @type {any} */ (null));
   const [busy, setBusy] = useState(false);
-  const key = useMemo(newKey, [checked?.report]);
-  const ready = checked && checked.badRows === 0 && checked.report.columns.phone;
+  const key = useMemo(newKey, [checked]);
+  const ready = checked?.isReady;
   async function add() {
     if (!checked || !ready || busy) return;
     setBusy(true);
     setFailure(null);
-    const form = new FormData();
-    for (const [role, header] of Object.entries(checked.report.columns)) if (header) form.set(`${role}Column`, header);
-    form.set('file', checked.file);
     try {
-      const { data } = await post(`/campaigns/${campaign.campaignId}/contacts/csv`, form, { idempotencyKey: key });
+      const { data } = await post(`/campaigns/${campaign.campaignId}/contacts/csv`, csvForm(checked.fields, checked.file), { idempotencyKey: key });
       toast(t('campaign.added', { n: data.added }));
       onDone();
     } catch (error) { setFailure(error); }

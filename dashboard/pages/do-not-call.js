@@ -10,7 +10,7 @@ const AT_ONCE = 4, SHOWN = 20;
 /** @returns {import('../components/resource.js').Kind} */
 const doNotCall = () => ({
   path: '/do-not-call', texts: 'doNotCall', id: (entry) => entry.phoneNumber, name: (entry) => entry.phoneNumber, fixed: true, events: ['contact.'],
-  match: (entry, search) => entry.phoneNumber.includes(search.replace(/[\s()/.-]/g, '')),
+  search: true,
   columns: [
     { key: 'number', label: t('doNotCall.number'), render: (entry) => html`<span class="numeric">${entry.phoneNumber}</span>` },
     { key: 'since', label: t('doNotCall.since'), wide: true, render: (entry) => html`<${Time} at=${entry.metadata.createdAt} />` },

@@ -9,6 +9,7 @@ import { confirm, toast } from '../components/dialog.js';
 import { fieldErrors, Fields } from '../components/form.js';
 import { Icon } from '../components/icons.js';
 import { AGENTS, Picker } from '../components/picker.js';
+import { csvForm } from '../components/service-check.js';
 import { CallingWeeks } from '../components/week.js';
 import { followUpBody, followUpFields, scheduleFields } from './campaign-fields.js';
 import { Estimate } from './estimate.js';
@@ -61,7 +62,7 @@ export default function NewCampaign() {
     const missing = missingParts(checked, values);
     if (Object.keys(missing).length) return fail(missing);
     if (how === 'start' && values.when === 'now'
-      && !await confirm({ title: t('campaign.launchTitle'), body: t('campaign.launchBody', { n: usable(checked) }),
+      && !await confirm({ title: t('campaign.launchTitle'), body: t('campaign.launchBody', { n: checked?.usable ?? 0 }),
         action: t('campaign.launch') })) return;
     setBusy(true);
     const { form, body } = formData(/** @type {Checked} */ (checked), values, how);
@@ -99,11 +100,11 @@ export default function NewCampaign() {
                 ${t(`newCampaign.when.${when}`)}</label>`)}</div></fieldset>
           ${values.when === 'schedule' && html`
             <div class="columns"><${Fields} fields=${fields.schedule} values=${values} errors=${errors} onChange=${set} /></div>`}
-          ${checked && html`<${CallingWeeks} numbers=${checked.report.numbers} window=${window} hours=${safeguards.data?.callingHours} />`}`)}
+          ${checked?.answer && html`<${CallingWeeks} places=${checked.answer.timeZones} window=${window} hours=${safeguards.data?.callingHours} />`}`)}
         ${card('rules', html`<${Fields} fields=${fields.rules} values=${values} errors=${errors} onChange=${set} />`)}
       </div>
       <aside class="card summary" aria-labelledby="summary"><h2 id="summary">${t('newCampaign.parts.summary')}</h2>
-        <${Estimate} agentId=${values.agentId} contacts=${usable(checked)} concurrency=${values.maxConcurrentCalls} window=${window} />
+        <${Estimate} agentId=${values.agentId} contacts=${checked?.usable ?? 0} concurrency=${values.maxConcurrentCalls} window=${window} />
         ${errors[''] && html`<p class="alert bad" role="alert" tabindex="-1">${errors['']}</p>`}
         <button class="primary" aria-disabled=${busy} onClick=${() => send('start')}><${Icon} name=${values.when === 'now' ? 'play' : 'calendar'} />
           ${busy ? t('form.sending') : t(values.when === 'now' ? 'campaign.launch' : 'newCampaign.schedule')}</button>
@@ -116,16 +117,12 @@ export default function NewCampaign() {
 /** @param {any} agent */
 const mayCall = (agent) => agent.direction !== 'inbound';
 
-/** How many contacts of the file can be called. @param {Checked | null} checked */
-const usable = (checked) => (checked?.report.columns.phone ? checked.report.total - checked.badRows - checked.blocked : 0);
-
 /** @param {Checked | null} checked @param {Record<string, any>} values @returns {Record<string, string>} */
 function missingParts(checked, values) {
   /** @type {Record<string, string>} */
   const errors = {};
   if (!checked) errors.file = t('newCampaign.missing.file');
-  else if (!checked.report.columns.phone) errors.file = t('contactsFile.problems.missing_phone_column');
-  else if (checked.badRows) errors.file = t('newCampaign.missing.badRows');
+  else if (!checked.isReady) errors.file = t('newCampaign.missing.badRows');
   if (!values.name?.trim()) errors.name = t('newCampaign.missing.name');
   if (!values.agentId) errors.agentId = t('newCampaign.missing.agent');
   return errors;
@@ -136,24 +133,21 @@ function formData(checked, values, how) {
   /** @type {Record<string, any>} */
   const body = { name: values.name.trim(), agentId: values.agentId, maxConcurrentCalls: values.maxConcurrentCalls,
     ringTimeoutSeconds: values.ringTimeoutSeconds };
-  for (const [role, header] of Object.entries(checked.report.columns)) body[`${role}Column`] = header;
+  Object.assign(body, checked.fields);
   const followUp = followUpBody(values);
   if (followUp.followUpCall) Object.assign(body, followUp, { followUpIntervals: followUp.followUpIntervals.join(',') });
   if (values.when === 'schedule') Object.assign(body,
     { startTime: values.startTime, endTime: values.endTime, timezone: values.timezone, scheduled: how === 'start' });
   else body.launch = how === 'start';
-  const form = new FormData();
-  for (const [name, value] of Object.entries(body)) if (value !== undefined && value !== '') form.set(name, String(value));
-  // The file comes last: the service knows everything else when it reads the rows.
-  form.set('file', checked.file);
-  return { form, body: JSON.stringify([body, checked.file.name, checked.file.size, checked.file.lastModified]) };
+  return { form: csvForm(body, checked.file), body: JSON.stringify([body, checked.file.name, checked.file.size, checked.file.lastModified]) };
 }
 
 /** Which values of the agent's texts the file does not have. @param {{ agent: any, checked: Checked | null }} props */
 function Placeholders({ agent, checked }) {
   const wanted = useMemo(() => placeholdersOf(agent), [agent]);
-  if (!checked || wanted.length === 0) return null;
-  const missing = wanted.filter((name) => !checked.report.headers.includes(name));
+  const answer = checked?.answer;
+  if (!answer || wanted.length === 0) return null;
+  const missing = wanted.filter((name) => !answer.headers.includes(name));
   return missing.length > 0
     ? html`<p class="alert warn">${t('newCampaign.placeholders', { n: missing.length, list: missing.join(', ') })}</p>`
     : html`<p class="help note"><${Icon} name="check" />${t('newCampaign.placeholdersFilled', { list: wanted.join(', ') })}</p>`;

@@ -7,6 +7,21 @@ const CHECK = "**/public/v1/campaigns/csv/check";
 const FILE = "phone,name,override.language\n+15551100001,Ada,\n+15551100002,Ben,\n+15551100003,Cy,xx\n";
 const refuse = (status, code) => (route) => route.fulfill({ status, json: { success: false, error: { code, message: "no", status } } });
 
+/** Saves the file's campaign with the first agent. */
+async function saveDraft(page) {
+  await page.getByRole("combobox", { name: "Agent", exact: true }).click();
+  await page.locator(".pick-body li").first().click();
+  await page.getByText("all can be used").waitFor();
+  await button(page, "Save as draft").click();
+  await page.waitForURL(/\/campaigns\/[0-9a-f-]{36}$/);
+}
+
+/** The names of the contacts of the page's campaign. */
+async function names(page) {
+  const { contacts } = await ask("GET", `/campaigns/${page.url().split("/").at(-1)}`);
+  return contacts.map(({ name }) => name);
+}
+
 export const checks = {
   async "learn which rows are not called before anything is created"(browser) {
     for (const phoneNumber of ["+15551100001", "+15551109999"]) await ask("POST", "/do-not-call", { phoneNumber });
@@ -32,6 +47,43 @@ export const checks = {
     await button(page, "Save as draft").click();
     await page.waitForURL(/\/campaigns\/[0-9a-f-]{36}$/);
     for (const phoneNumber of ["+15551100001", "+15551109999"]) await ask("DELETE", `/do-not-call/${encodeURIComponent(phoneNumber)}`);
+    await close(page);
+  },
+
+  async "leave out what the service calls bad, and nobody else"(browser) {
+    const page = await signedIn(browser, "/campaigns/new");
+    await drop(page, ".drop", "blanks.csv", "phone,name,,\n+15551100021,Ada,,\n   \n12,Ben,,\n,,,\n+15551100023,Cy,,\n");
+    await waitFor(page, "1 row cannot be used");
+    await waitFor(page, "2 rows and 2 columns without content skipped");
+    assert.match(await page.getByRole("table", { name: "Rows that cannot be used" }).textContent(), /4.*phone.*12/);
+    assert.deepEqual(await page.getByRole("group", { name: "First rows" }).getByRole("columnheader").allTextContents(), ["phone Phone number", "name Name"]);
+    await button(page, "Leave this row out").click();
+    await waitFor(page, "1 row is left out");
+    await saveDraft(page);
+    assert.deepEqual(await names(page), ["Ada", "Cy"]);
+    await close(page);
+  },
+
+  async "use the good rows of a file with thousands of bad ones"(browser) {
+    const page = await signedIn(browser, "/campaigns/new");
+    const bad = Array.from({ length: 5000 }, (_, n) => `12,Bad ${n}\n`).join("");
+    await drop(page, ".drop", "old list.csv", `phone,name\n+15551100031,Ada\n${bad}+15551100032,Ben\n`);
+    await waitFor(page, "Only the first 1,000 problems are listed.");
+    await button(page, "Leave these 5,000 rows out").click();
+    await waitFor(page, "all can be used");
+    await saveDraft(page);
+    assert.deepEqual(await names(page), ["Ada", "Ben"]);
+    await close(page);
+  },
+
+  async "learn what is wrong with a file in German"(browser) {
+    const page = await signedIn(browser, "/campaigns/new", { locale: "de-DE" });
+    await drop(page, ".drop", "liste.csv", "PK\u0003\u0004 xl/workbook.xml");
+    await waitFor(page, "Das ist keine CSV-Datei.");
+    await waitFor(page, /Excel workbook \(XLSX\)/);
+    await drop(page, ".drop", "liste.csv", "sep=;\nName; Titel;Telefon\nAda;Dr.;+4930123456\n");
+    await waitFor(page, "alle verwendbar");
+    await checkAccess(page, "a file with a recognised column");
     await close(page);
   },
 

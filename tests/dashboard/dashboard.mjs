@@ -178,26 +178,6 @@ const scenarios = {
     await close(page);
   },
 
-  async "read a file alike in pieces of any size"(browser) {
-    const page = await open(browser);
-    const differing = await page.evaluate(async () => {
-      const base = document.querySelector("script[src]").src.replace(/app\.js$/, "");
-      const { CsvReader } = await import(`${base}lib/csv.js`);
-      const text = 'a,"b ""x""\nline2",c\r\n1,2,3\n\n"q",,\nlast,"",z';
-      const read = (size) => {
-        const reader = new CsvReader();
-        const records = [];
-        for (let at = 0; at < text.length; at += size) records.push(...reader.push(text.slice(at, at + size)));
-        records.push(...reader.push("", true));
-        return JSON.stringify(records.map(({ cells, line }) => [line, cells]));
-      };
-      const whole = '[[1,["a","b \\"x\\"\\nline2","c"]],[3,["1","2","3"]],[5,["q","",""]],[6,["last","","z"]]]';
-      return Array.from({ length: text.length }, (_, n) => n + 1).filter((size) => read(size) !== whole);
-    });
-    assert.deepEqual(differing, []);
-    await close(page);
-  },
-
   async "correct a column, schedule, see the week"(browser) {
     const page = await signedIn(browser, "/campaigns/new");
     await drop(page, ".drop", "zones.csv", "who,Telefon,Handy\nAnna,+4930123456,\nBen,+12125550100,\n");

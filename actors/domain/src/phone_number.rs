@@ -5,6 +5,7 @@ mod plan;
 
 use std::{fmt, str::FromStr};
 
+pub use notation::shown;
 use notation::{WHAT_TO_WRITE, Written, is_layout, left_out};
 use plan::Plan;
 
@@ -23,7 +24,7 @@ const WITHHELD: &str = "+0000001";
 
 /// A text that is not a phone number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not a phone number: {why}", notation::shown(text))]
+#[error("`{}` is not a phone number: {why}", shown(text))]
 pub struct InvalidPhoneNumber {
     text: String,
     why: String,

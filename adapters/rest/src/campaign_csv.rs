@@ -5,15 +5,16 @@ mod check;
 mod columns;
 pub(crate) mod dry_run;
 mod form;
-mod lines;
+mod layout;
 pub(crate) mod paced;
 mod rows;
 mod seen;
+mod text;
 mod upload;
 
 use std::{
     fs::File,
-    io::{BufReader, Cursor, Seek},
+    io::{BufReader, Cursor},
 };
 
 use axum::{
@@ -41,15 +42,13 @@ use super::{
         update::agent_of,
         variables::OpenVariables,
     },
-    error::{ApiError, ApiResult, OrNoSuch},
+    error::{ApiError, ApiResult, Details, OrNoSuch},
     idempotency::{IdempotencyKey, Turn},
     query::{NoParameters, Query},
     request_id::RequestId,
     safeguards::Destinations,
 };
-use check::{Examined, Refusal, Rules};
-use columns::Overrides;
-use rows::Records;
+use check::{Examined, Options, Refusal, Rules};
 use upload::Upload;
 
 const TOO_MANY_UPLOADS: &str = "too many uploads are in progress or waiting; try again later";
@@ -68,7 +67,7 @@ pub async fn create(
         return Err(ApiError::Unavailable(TOO_MANY_UPLOADS.into()));
     };
     let has_key = key.is_given();
-    let upload = upload::receive(request, &state.spool_dir, has_key, &upload::TEXTS).await?;
+    let upload = upload::receive(request, &state.spool_dir, has_key, &upload::CAMPAIGN_TEXTS).await?;
     let begin = form::begin(&upload.texts);
     begin.require_scope(&caller)?;
     let hash = || upload.hash();
@@ -90,7 +89,7 @@ async fn make(
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<(CampaignRow, Option<String>)> {
     let mut problems = upload.problems;
-    let (settings, overrides) = form::read(&upload.texts, &mut problems);
+    let (settings, options) = form::read(&upload.texts, &mut problems);
     let destinations = Destinations::of(&*state.store, account).await?;
     // Problems of the file are reported before those of the agent.
     let agent = match settings.agent {
@@ -102,7 +101,7 @@ async fn make(
         _ => None,
     };
     let rules = (choices, destinations);
-    let checked = check(upload.file, overrides, rules, problems, Examined::sound).await?;
+    let checked = check(upload.file, options, rules, problems, Examined::sound).await?;
     let (Some(name), Some(agent_id), Some(agent)) = (settings.name.clone(), settings.agent, agent) else {
         return Err(ApiError::Internal);
     };
@@ -112,21 +111,21 @@ async fn make(
     }
     let mut open = OpenVariables::of(&*state.store, account, &agent).await?;
     let import = Import::begin(state.store.clone(), account, settings.into_new(name, agent_id)).await?;
-    let outside = save(state, account, checked, &import, &mut open).await?;
+    let read = save(state, account, checked, &import, &mut open).await?;
     let row = import.finish(ticket).await?;
-    let warnings: Vec<String> = outside.into_iter().chain(open.warning()).collect();
+    let warnings: Vec<String> = read.into_iter().chain(open.warning()).collect();
     Ok((row, joined(&warnings)))
 }
 
-/// Appends the contacts of a valid file to an import. Returns a warning about their destinations.
+/// Appends the contacts of a valid file to an import. Returns warnings about the file and their destinations.
 async fn save(
     state: &RestState,
     account: AccountId,
     checked: Checked,
     import: &Import,
     open: &mut OpenVariables,
-) -> ApiResult<Option<String>> {
-    let (mut missing, outside) = (checked.examined.report.total_rows, checked.destinations.warning());
+) -> ApiResult<Vec<String>> {
+    let (mut missing, warnings) = (checked.examined.report.valid_rows, checked.warnings());
     let mut chunks = checked.contacts();
     while let Some(chunk) = chunks.recv().await {
         let chunk = chunk?;
@@ -138,7 +137,7 @@ async fn save(
         tracing::error!(missing, "uploaded file is shorter than when it was checked");
         return Err(ApiError::Internal);
     }
-    Ok(outside)
+    Ok(warnings)
 }
 
 /// Handles `POST /public/v1/campaigns/{campaignId}/contacts/csv`.
@@ -156,7 +155,7 @@ pub async fn add(
     let Some(_slot) = state.upload_limit.wait(account).await else {
         return Err(ApiError::Unavailable(TOO_MANY_UPLOADS.into()));
     };
-    let upload = upload::receive(request, &state.spool_dir, key.is_given(), &upload::COLUMN_TEXTS).await?;
+    let upload = upload::receive(request, &state.spool_dir, key.is_given(), &[]).await?;
     let hash = || upload.hash().about(row.id);
     let turn = key.take(&state, account, "upload contacts", hash).await?;
     turn.answer(async |ticket| append(&state, &row, upload, ticket).await, again, reply)
@@ -165,20 +164,21 @@ pub async fn add(
 
 /// Adds the file's contacts to a campaign.
 async fn append(state: &RestState, row: &CampaignRow, upload: Upload, ticket: Option<KeyTicket>) -> ApiResult<Added> {
-    let columns = form::columns(&upload.texts);
+    let mut problems = upload.problems;
+    let options = form::options(&upload.texts, &mut problems);
     let destinations = Destinations::of(&*state.store, row.account).await?;
     let agent = agent_of(state, row, None).await?;
     let choices = agent.as_ref().map(|agent| ContactChoices::of(agent, &state.talking));
     let rules = (choices, destinations);
-    let checked = check(upload.file, columns, rules, upload.problems, Examined::sound).await?;
-    check_number(checked.examined.report.total_rows)?;
+    let checked = check(upload.file, options, rules, problems, Examined::sound).await?;
+    check_number(checked.examined.report.valid_rows)?;
     let mut open = match &agent {
         Some(agent) => OpenVariables::of(&*state.store, row.account, agent).await?,
         None => OpenVariables::default(),
     };
     let import = Import::hidden(state, row).await?;
-    let outside = save(state, row.account, checked, &import, &mut open).await?;
-    let warnings = outside.into_iter().chain(open.warning()).collect();
+    let read = save(state, row.account, checked, &import, &mut open).await?;
+    let warnings = read.into_iter().chain(open.warning()).collect();
     commit(state, row, import, warnings, ticket.as_ref()).await
 }
 
@@ -194,10 +194,9 @@ pub(crate) fn contacts_of(file: &[u8]) -> Option<impl Iterator<Item = CampaignCo
         choices: None,
         destinations: &mut Destinations::any(),
     };
-    let (columns, _) = check::check(Cursor::new(file), &Overrides::default(), check::ROWS, rules).ok()?;
-    // Skips the header line.
-    let records = Records::new(file).ok()?.skip(1);
-    Some(records.filter_map(move |record| rows::contact(&record.ok()?, &columns)))
+    let examined = check::examine(Cursor::new(file), &Options::default(), check::ROWS, rules).ok()?;
+    let contacts = examined.sound().ok()?.contacts(Cursor::new(file)).ok()?;
+    Some(contacts.map_while(Result::ok))
 }
 
 /// An accepted file.
@@ -210,7 +209,7 @@ struct Checked {
 /// Checks the file, which `accept` may refuse. Its problems are added to those of the form.
 async fn check(
     file: Option<File>,
-    overrides: Overrides,
+    options: Options,
     (mut choices, mut destinations): (Option<ContactChoices>, Destinations),
     mut problems: Vec<Problem>,
     accept: fn(Examined) -> Result<Examined, Refusal>,
@@ -224,7 +223,7 @@ async fn check(
             choices: choices.as_mut(),
             destinations: &mut destinations,
         };
-        let outcome = check::examine(BufReader::new(&file), &overrides, check::ROWS, rules).and_then(accept);
+        let outcome = check::examine(BufReader::new(&file), &options, check::ROWS, rules).and_then(accept);
         (file, destinations, outcome)
     });
     let (file, destinations, outcome) = checking.await.map_err(|_| ApiError::Internal)?;
@@ -245,6 +244,11 @@ fn refused(refusal: Refusal, mut problems: Vec<Problem>) -> ApiError {
             problems.extend(found);
             ApiError::Invalid(problems)
         }
+        Refusal::Columns(found, preview) => {
+            problems.extend(found);
+            let details = Details::Columns(preview);
+            ApiError::InvalidFile { problems, details }
+        }
         Refusal::Rows(report, found) => {
             let message = format!(
                 "{} of {} {} invalid; `error.details` lists them",
@@ -254,7 +258,8 @@ fn refused(refusal: Refusal, mut problems: Vec<Problem>) -> ApiError {
             );
             problems.push(Problem::new("file", "invalid_rows", message));
             problems.extend(found);
-            ApiError::InvalidRows { problems, report }
+            let details = Details::Rows(report);
+            ApiError::InvalidFile { problems, details }
         }
         Refusal::TooManyRows => ApiError::PayloadTooLarge(format!("a CSV file may have at most {} rows", check::ROWS)),
         Refusal::Unreadable(error) => unreadable(&error),
@@ -267,6 +272,11 @@ fn unreadable(error: &dyn std::error::Error) -> ApiError {
 }
 
 impl Checked {
+    /// Returns warnings about how the file was read, and about destinations.
+    fn warnings(&self) -> Vec<String> {
+        self.examined.warnings().chain(self.destinations.warning()).collect()
+    }
+
     /// Reads the contacts in chunks of one transaction each. Reading waits until a chunk is saved, and ends
     /// when the receiver is dropped.
     fn contacts(self) -> mpsc::Receiver<ApiResult<Vec<CampaignContact>>> {
@@ -280,15 +290,11 @@ impl Checked {
         receiver
     }
 
-    fn send(mut self, pieces: &mpsc::Sender<ApiResult<Vec<CampaignContact>>>) -> ApiResult<()> {
-        self.file.rewind().map_err(|error| unreadable(&error))?;
-        let mut records = Records::new(BufReader::new(&self.file)).map_err(|error| unreadable(&error))?;
-        // Skips the header line.
-        records.next();
+    fn send(self, pieces: &mpsc::Sender<ApiResult<Vec<CampaignContact>>>) -> ApiResult<()> {
+        let contacts = self.examined.contacts(BufReader::new(&self.file));
         let mut chunk = Vec::with_capacity(CHUNK);
-        for record in records {
-            let record = record.map_err(|error| unreadable(&error))?;
-            chunk.extend(rows::contact(&record, &self.examined.columns));
+        for contact in contacts.map_err(|error| unreadable(&error))? {
+            chunk.push(contact.map_err(|error| unreadable(&error))?);
             if chunk.len() == CHUNK {
                 let full = std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK));
                 if pieces.blocking_send(Ok(full)).is_err() {
@@ -305,18 +311,16 @@ impl Checked {
 
 /// Reads a file as an upload, for fuzzing. A file that passed the check must be readable again without an error.
 #[cfg(feature = "fuzzing")]
-pub(super) fn fuzzed(mut input: std::io::Cursor<&[u8]>) {
+pub(super) fn fuzzed(input: std::io::Cursor<&[u8]>) {
     let rules = Rules {
         choices: None,
         destinations: &mut Destinations::any(),
     };
-    let Ok((columns, rows)) = check::check(&mut input, &Overrides::default(), 1_000, rules) else {
+    let examined = check::examine(input.clone(), &Options::default(), 1_000, rules);
+    let Ok(examined) = examined.and_then(Examined::sound) else {
         return;
     };
-    input.set_position(0);
-    let records = Records::new(input).into_iter().flatten().skip(1);
-    let contacts = records
-        .map_while(Result::ok)
-        .filter_map(|record| rows::contact(&record, &columns));
+    let rows = examined.report.valid_rows;
+    let contacts = examined.contacts(input).into_iter().flatten().map_while(Result::ok);
     assert_eq!(contacts.count() as u64, rows);
 }

@@ -107,11 +107,13 @@ fn new_contact(body: &Map<String, Value>) -> ApiResult<NewContact> {
     }
 }
 
-/// Parameters of the list.
+/// Parameters of a list that can be searched.
 #[derive(Debug, Clone)]
 pub struct ListParameters {
-    search: Option<String>,
-    paging: Paging,
+    /// Text to search for.
+    pub search: Option<String>,
+    /// Page to read.
+    pub paging: Paging,
 }
 
 impl Parameters for ListParameters {

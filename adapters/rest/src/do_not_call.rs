@@ -10,12 +10,13 @@ use super::{
     auth::Caller,
     body::JsonObject,
     contact_fields::CreatedAt,
+    contacts::ListParameters,
     cursor::Binding,
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch},
     fields::Fields,
     path_id::PathId,
-    query::{NoParameters, Paging, Query},
+    query::{NoParameters, Query},
 };
 
 /// A number that no campaign of the account calls.
@@ -42,11 +43,14 @@ pub struct DoNotCallDeleted {
 pub async fn list(
     State(state): State<RestState>,
     Caller(account): Caller,
-    Query(paging): Query<Paging>,
+    Query(ListParameters { search, paging }): Query<ListParameters>,
 ) -> ApiResult<Reply> {
-    let binding = Binding::new(account.id, "do-not-call", String::new());
+    let binding = Binding::new(account.id, "do-not-call", format!("{search:?}"));
     let after = binding.after(paging.cursor.as_deref())?;
-    let rows = state.store.do_not_call(account.id, after, paging.page_size + 1).await?;
+    // A text that is no part of a number is found in none.
+    let search = search.map(|text| PhoneNumber::search_text(&text).unwrap_or(text));
+    let limit = paging.page_size + 1;
+    let rows = state.store.do_not_call(account.id, search, after, limit).await?;
     Ok(binding.page(rows, paging.page_size, view, |row| {
         (row.created_at, row.phone_number.to_string())
     }))

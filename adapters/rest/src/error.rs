@@ -12,7 +12,7 @@ use domain::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::row_report::RowReport;
+use super::row_report::{CsvPreview, RowReport};
 
 /// Seconds after which a client may retry if something was unavailable.
 const RETRY_AFTER_S: u32 = 2;
@@ -22,12 +22,12 @@ const RETRY_AFTER_S: u32 = 2;
 pub enum ApiError {
     /// Fields or parameters are wrong; all of them are listed.
     Invalid(Vec<Problem>),
-    /// Rows of an uploaded file are wrong, and possibly form fields.
-    InvalidRows {
-        /// Problems of the form's fields.
+    /// Rows or columns of an uploaded file are wrong, and possibly form fields.
+    InvalidFile {
+        /// Problems of the file and of the form's fields.
         problems: Vec<Problem>,
-        /// Row report of the file.
-        report: RowReport,
+        /// What the file contains.
+        details: Details,
     },
     /// The request as a whole cannot be read.
     Malformed(String),
@@ -173,7 +173,7 @@ pub struct ErrorBody {
     /// All invalid fields.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fields: Vec<Problem>,
-    /// Row report of a rejected CSV file, or the present version of a resource.
+    /// Row report of a rejected CSV file, its headers if they are rejected, or the present version of a resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<Details>,
 }
@@ -185,6 +185,8 @@ pub struct ErrorBody {
 pub enum Details {
     /// Problems in the rows of a file.
     Rows(RowReport),
+    /// Headers of a file whose columns cannot be used.
+    Columns(CsvPreview),
     /// The version that a resource has now.
     Present(PresentVersion),
 }
@@ -225,7 +227,7 @@ impl ApiError {
 
     fn status(&self) -> StatusCode {
         match self {
-            Self::Invalid(_) | Self::InvalidRows { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
+            Self::Invalid(_) | Self::InvalidFile { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
             Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
@@ -243,7 +245,7 @@ impl ApiError {
 
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Invalid(_) | Self::InvalidRows { .. } | Self::Malformed(_) | Self::RangeNotSatisfiable(_) => {
+            Self::Invalid(_) | Self::InvalidFile { .. } | Self::Malformed(_) | Self::RangeNotSatisfiable(_) => {
                 ErrorCode::InvalidRequest
             }
             Self::Unauthorized(_) => ErrorCode::Unauthorized,
@@ -266,7 +268,7 @@ impl ApiError {
     /// Returns the message for people.
     pub fn message(&self) -> String {
         match self {
-            Self::Invalid(problems) | Self::InvalidRows { problems, .. } => match problems.as_slice() {
+            Self::Invalid(problems) | Self::InvalidFile { problems, .. } => match problems.as_slice() {
                 [] => "the request is invalid".into(),
                 [one] => format!("`{}`: {}", one.path, one.message),
                 [first, rest @ ..] => format!("`{}`: {} (and {} more)", first.path, first.message, rest.len()),
@@ -315,7 +317,7 @@ impl ApiError {
         let (code, message, status) = (self.code(), self.message(), self.status().as_u16());
         let (mut fields, details) = match self {
             Self::Invalid(problems) => (problems, None),
-            Self::InvalidRows { problems, report } => (problems, Some(Details::Rows(report))),
+            Self::InvalidFile { problems, details } => (problems, Some(details)),
             Self::Stale(version) => (Vec::new(), Some(Details::Present(PresentVersion { version }))),
             _ => (Vec::new(), None),
         };

@@ -1,5 +1,6 @@
-//! The row report of a rejected file.
+//! What is told of a file of contacts: its first rows, and the problems of its rows.
 
+use domain::phone_number;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -8,6 +9,35 @@ pub const ENTRIES: usize = 1_000;
 
 /// Maximum characters of a cell that are shown.
 const SHOWN: usize = 200;
+
+/// Maximum columns of a preview.
+const COLUMNS: usize = 200;
+
+/// Headers and first rows of a file, as far as they are shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CsvPreview {
+    /// Headers, in the order of the file; at most 200.
+    pub headers: Vec<String>,
+    /// Cells under these headers in the first rows with content, at most 5.
+    pub first_rows: Vec<Vec<String>>,
+}
+
+impl CsvPreview {
+    /// Creates a preview without rows.
+    pub fn of(headers: &[String]) -> Self {
+        Self {
+            headers: headers.iter().take(COLUMNS).cloned().collect(),
+            first_rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row.
+    pub fn add(&mut self, cells: &[String]) {
+        let cells = cells.iter().take(self.headers.len()).map(|cell| shown(cell));
+        self.first_rows.push(cells.collect());
+    }
+}
 
 /// Problem of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
@@ -29,6 +59,8 @@ pub enum RowCode {
     InvalidOverride,
     /// The account's safeguards never allow the number.
     DestinationNotAllowed,
+    /// A cell is too long; told only if invalid rows are left out.
+    TooLong,
 }
 
 /// One problem of one row.
@@ -60,6 +92,10 @@ pub struct RowReport {
     pub valid_rows: u64,
     /// Number of rows with at least one problem.
     pub invalid_rows: u64,
+    /// Number of rows that were skipped because all their cells are blank; they are not in `totalRows`.
+    pub skipped_rows: u64,
+    /// Number of columns at the end that were skipped because they have neither header nor values.
+    pub skipped_columns: u64,
     /// Whether there are more problems than the 1,000 that are listed.
     pub truncated: bool,
     /// Problems, in the order of the file.
@@ -87,5 +123,6 @@ impl RowReport {
 
 /// Returns the part of a cell's text that is shown.
 pub fn shown(cell: &str) -> String {
-    cell.chars().take(SHOWN).collect()
+    let part: String = cell.chars().take(SHOWN).collect();
+    phone_number::shown(&part)
 }

@@ -1,5 +1,7 @@
 //! The directory part of the store: accounts, agents, contacts.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use domain::{
     agent::changed_fields,
@@ -162,16 +164,21 @@ impl DirectoryStore for SqlStore {
     async fn do_not_call(
         &self,
         account: AccountId,
+        search: Option<String>,
         after: Option<(Timestamp, PhoneNumber)>,
         limit: i64,
     ) -> StoreResult<Vec<DoNotCallRow>> {
-        self.read(move |work| Box::pin(do_not_call::list(work, account, after, limit)))
+        self.read(move |work| Box::pin(do_not_call::list(work, account, search, after, limit)))
             .await
     }
 
-    async fn count_do_not_call(&self, account: AccountId, numbers: &[PhoneNumber]) -> StoreResult<i64> {
+    async fn among_do_not_call(
+        &self,
+        account: AccountId,
+        numbers: &[PhoneNumber],
+    ) -> StoreResult<HashSet<PhoneNumber>> {
         let numbers = numbers.to_vec();
-        self.read(move |work| Box::pin(do_not_call::count(work, account, numbers)))
+        self.read(move |work| Box::pin(do_not_call::among(work, account, numbers)))
             .await
     }
 

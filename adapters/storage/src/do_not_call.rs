@@ -11,7 +11,9 @@ use domain::{
 
 use super::{
     Work, account_events, locks,
-    rows::{AnyQuery, Columns, Conditions, ROWS_PER_INSERT, affected, composed, found, places, unavailable},
+    rows::{
+        AnyQuery, Columns, Conditions, ROWS_PER_INSERT, affected, composed, containing, found, places, unavailable,
+    },
 };
 
 /// Adds a number, at the wish of the person in a call if there is one.
@@ -47,11 +49,15 @@ pub(super) async fn add(
 pub(super) async fn list(
     work: Work<'_>,
     account: AccountId,
+    search: Option<String>,
     after: Option<(Timestamp, PhoneNumber)>,
     limit: i64,
 ) -> StoreResult<Vec<DoNotCallRow>> {
     let mut wanted = Conditions::default();
     wanted.and("account = ?", [account.to_string().into()]);
+    if let Some(search) = search {
+        wanted.and("phone_number LIKE ? ESCAPE '!'", [containing(&search).into()]);
+    }
     if let Some((created_at, number)) = after {
         wanted.and(
             "(created_at, phone_number) < (?, ?)",
@@ -113,10 +119,14 @@ pub(super) async fn holds(work: &mut Work<'_>, account: &str, number: &PhoneNumb
     Ok(!listed(work, account, [number]).await?.is_empty())
 }
 
-/// Returns how many of these numbers are on the list.
-pub(super) async fn count(mut work: Work<'_>, account: AccountId, numbers: Vec<PhoneNumber>) -> StoreResult<i64> {
+/// Returns those of these numbers that are on the list, in any of their spellings.
+pub(super) async fn among(
+    mut work: Work<'_>,
+    account: AccountId,
+    numbers: Vec<PhoneNumber>,
+) -> StoreResult<HashSet<PhoneNumber>> {
     let listed = listed(&mut work, &account.to_string(), &numbers).await?;
-    Ok(listed.len() as i64)
+    Ok(listed.into_iter().map(|place| numbers[place].clone()).collect())
 }
 
 pub(super) async fn remove(work: Work<'_>, account: AccountId, number: PhoneNumber) -> StoreResult<()> {

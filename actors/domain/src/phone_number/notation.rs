@@ -102,17 +102,18 @@ fn is_dash(c: char) -> bool {
     )
 }
 
-/// Returns whether a character is not seen: marks of direction and width that copied texts contain.
-pub(super) fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{2069}' | '\u{feff}')
+/// Returns whether a character is not seen: marks of direction and width that copied texts contain, and controls.
+fn is_invisible(c: char) -> bool {
+    let is_mark = matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}');
+    is_mark || (c.is_control() && !matches!(c, '\t' | '\n' | '\r'))
 }
 
-/// Returns a text as a message shows it: characters that are not seen by their code.
-pub(super) fn shown(text: &str) -> String {
+/// Returns a text as a message shows it: characters that are not seen by their code, such as `U+202D`.
+pub fn shown(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        match is_invisible(c) || c.is_control() {
+        match is_invisible(c) {
             true => shown.push_str(&format!("U+{:04X}", u32::from(c))),
             false => shown.push(c),
         }

@@ -1,6 +1,9 @@
 //! Accounts, agents and contacts in memory.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashSet},
+};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -422,6 +425,7 @@ impl DirectoryStore for MemoryStore {
     async fn do_not_call(
         &self,
         account: AccountId,
+        search: Option<String>,
         after: Option<(Timestamp, PhoneNumber)>,
         limit: i64,
     ) -> StoreResult<Vec<DoNotCallRow>> {
@@ -433,6 +437,8 @@ impl DirectoryStore for MemoryStore {
                 created_at: *at,
             })
             .collect();
+        let search = search.unwrap_or_default();
+        found.retain(|row| row.phone_number.as_str().contains(&search));
         let place = |row: &DoNotCallRow| (row.created_at, row.phone_number.clone());
         found.retain(|row| after.as_ref().is_none_or(|last| place(row) < *last));
         found.sort_by_key(|row| Reverse(place(row)));
@@ -440,10 +446,14 @@ impl DirectoryStore for MemoryStore {
         Ok(found)
     }
 
-    async fn count_do_not_call(&self, account: AccountId, numbers: &[PhoneNumber]) -> StoreResult<i64> {
+    async fn among_do_not_call(
+        &self,
+        account: AccountId,
+        numbers: &[PhoneNumber],
+    ) -> StoreResult<HashSet<PhoneNumber>> {
         let tables = self.open()?;
         let is_listed = |number: &&PhoneNumber| tables.is_listed(account, number);
-        Ok(i64::try_from(numbers.iter().filter(is_listed).count()).unwrap_or(i64::MAX))
+        Ok(numbers.iter().filter(is_listed).cloned().collect())
     }
 
     async fn remove_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()> {

@@ -1,7 +1,7 @@
 //! A store that delays each operation and its answer, so that messages cross as they do in production.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -119,9 +119,9 @@ slowly! {
         update_contact(account: AccountId, id: ContactId, version: i64, new: NewContact) -> ContactRow;
         delete_contact(account: AccountId, id: ContactId) -> ();
         add_do_not_call(account: AccountId, number: &PhoneNumber) -> DoNotCallRow;
-        do_not_call(account: AccountId, after: Option<(Timestamp, PhoneNumber)>, limit: i64) -> Vec<DoNotCallRow>;
+        do_not_call(account: AccountId, search: Option<String>, after: Option<(Timestamp, PhoneNumber)>, limit: i64) -> Vec<DoNotCallRow>;
         opt_out(account: AccountId, number: &PhoneNumber, call: AttemptId) -> ();
-        count_do_not_call(account: AccountId, numbers: &[PhoneNumber]) -> i64;
+        among_do_not_call(account: AccountId, numbers: &[PhoneNumber]) -> HashSet<PhoneNumber>;
         remove_do_not_call(account: AccountId, number: &PhoneNumber) -> ();
     }
     ApiKeyStore {

@@ -11,16 +11,17 @@ use serde_json::Map;
 
 use super::{
     columns::{Columns, Overrides},
-    lines::find_not_text,
+    layout::{Layout, Separator},
     rows::{self, ReadError, Record, Records},
     seen::Seen,
+    text::encoding_of,
 };
 use crate::{
     call_overrides::ContactChoices,
     contact_fields::EXTRA_BYTES,
     email::is_email,
     fields::NAME_CHARACTERS,
-    row_report::{RowCode, RowProblem, RowReport, shown},
+    row_report::{CsvPreview, RowCode, RowProblem, RowReport, shown},
     safeguards::Destinations,
 };
 
@@ -33,8 +34,10 @@ const LISTED: usize = 100;
 /// Reason why a file was rejected.
 #[derive(Debug)]
 pub enum Refusal {
-    /// The file as a whole, its header line, or oversized cells.
+    /// The file as a whole, or oversized cells.
     File(Vec<Problem>),
+    /// The header line.
+    Columns(Vec<Problem>, CsvPreview),
     /// Invalid rows, and possibly oversized cells.
     Rows(RowReport, Vec<Problem>),
     /// More rows than allowed.
@@ -67,7 +70,18 @@ pub struct Rules<'a> {
     pub destinations: &'a mut Destinations,
 }
 
-/// Contacts that are shown of a file.
+/// How a file is to be read.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Headers of the columns with a role.
+    pub overrides: Overrides,
+    /// Separator of the cells.
+    pub separator: Separator,
+    /// Whether invalid rows are left out, rather than the file being refused.
+    pub skips_invalid: bool,
+}
+
+/// Rows and contacts that are shown of a file.
 pub const FIRST: usize = 5;
 
 /// A file whose rows were checked.
@@ -82,90 +96,137 @@ pub struct Examined {
     pub seen: Seen,
     /// The first valid contacts, at most [`FIRST`]; none after an oversized cell.
     pub first: Vec<CampaignContact>,
+    /// The first rows.
+    pub preview: CsvPreview,
+    layout: Layout,
+    /// Indexes of the rows that are left out.
+    left_out: Vec<u32>,
 }
 
 impl Examined {
     /// Returns what an upload needs of the file, or why it is refused.
     pub fn sound(self) -> Result<Self, Refusal> {
-        match (self.report.invalid_rows, self.limits.is_empty()) {
-            (0, true) => Ok(Self {
+        let has_rows = self.left_out.is_empty() || self.report.valid_rows > 0;
+        let is_sound = self.report.invalid_rows == self.left_out.len() as u64;
+        match (is_sound && has_rows, self.limits.is_empty()) {
+            (true, true) => Ok(Self {
                 seen: Seen::default(),
                 ..self
             }),
-            (0, false) => Err(Refusal::File(self.limits)),
+            (true, false) => Err(Refusal::File(self.limits)),
             _ => Err(Refusal::Rows(self.report, self.limits)),
         }
     }
+
+    /// Returns warnings about how the file was read.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        let (report, count) = (&self.report, self.left_out.len());
+        let skipped = [(report.skipped_rows, "row"), (report.skipped_columns, "column")];
+        let skipped: Vec<String> = skipped
+            .iter()
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, what)| counted(*n, what))
+            .collect();
+        let skipped = (!skipped.is_empty()).then(|| format!("{} without content skipped", skipped.join(" and ")));
+        let total = counted(report.total_rows, "row");
+        let left_out = (count > 0).then(|| format!("{count} of {total} left out because they are invalid"));
+        self.layout.warning().into_iter().chain(skipped).chain(left_out)
+    }
+
+    /// Reads the file's contacts, without the rows that are left out.
+    pub fn contacts<R: BufRead + Seek>(
+        self,
+        input: R,
+    ) -> Result<impl Iterator<Item = Result<CampaignContact, ReadError>>, ReadError> {
+        let mut records = Records::new(input, self.layout)?;
+        // Skips the header line.
+        records.next();
+        let mut left_out = self.left_out.into_iter().peekable();
+        Ok((0_u32..).zip(records).filter_map(move |(row, record)| match record {
+            Ok(_) if left_out.next_if_eq(&row).is_some() => None,
+            Ok(record) => rows::contact(&record, &self.columns).map(Ok),
+            Err(error) => Some(Err(error)),
+        }))
+    }
 }
 
-/// Checks a whole file of at most `row_limit` rows. Returns its columns and the number of rows.
-pub fn check(
-    input: impl BufRead + Seek,
-    overrides: &Overrides,
-    row_limit: u64,
-    rules: Rules<'_>,
-) -> Result<(Columns, u64), Refusal> {
-    let sound = examine(input, overrides, row_limit, rules)?.sound()?;
-    Ok((sound.columns, sound.report.total_rows))
+fn counted(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Checks all rows of a file, of which there must be one.
+/// Checks all rows of a file, of which there must be one and at most `row_limit`.
 pub fn examine(
     mut input: impl BufRead + Seek,
-    overrides: &Overrides,
+    options: &Options,
     row_limit: u64,
     Rules { choices, destinations }: Rules<'_>,
 ) -> Result<Examined, Refusal> {
-    let file = |code, message: String| Err(Refusal::File(vec![Problem::new("file", code, message)]));
-    if let Some(at) = find_not_text(&mut input)? {
-        let message = format!(
-            "is not UTF-8 text: line {} (byte {}) cannot be read; save the file as UTF-8",
-            at.line, at.offset
-        );
-        return file("not_utf8", message);
-    }
-    input.rewind()?;
-    let mut records = Records::new(input)?;
-    let Some(header) = records.next().transpose()? else {
-        return file(
-            "empty",
-            "is empty: a header line and at least one row are needed".into(),
-        );
+    let whole = |problem| Refusal::File(vec![problem]);
+    let empty = |message: &str| whole(Problem::new("file", "empty", message));
+    let encoding = encoding_of(&mut input)?.map_err(whole)?;
+    let layout = Layout::find(&mut input, encoding, options)?.map_err(whole)?;
+    let mut records = Records::new(input, layout)?;
+    let Some(mut header) = records.next().transpose()? else {
+        return Err(empty("is empty: a header line and at least one row are needed"));
     };
-    let columns = Columns::read(header.cells, overrides).map_err(Refusal::File)?;
+    let mut skipped = header.trim_to(0);
+    let mut preview = CsvPreview::of(&header.cells);
+    let columns = match Columns::read(header.cells, &options.overrides) {
+        Ok(columns) => columns,
+        Err(problems) => {
+            let rows = records.by_ref().take(FIRST).map_while(Result::ok);
+            rows.for_each(|row| preview.add(&row.cells));
+            return Err(Refusal::Columns(problems, preview));
+        }
+    };
     let mut checker = Checker {
         columns: &columns,
         chosen: columns.choices(),
         choices,
         destinations,
+        skips_invalid: options.skips_invalid,
         report: RowReport::default(),
         limits: Vec::new(),
         seen: Seen::default(),
     };
-    let mut first = Vec::new();
-    for record in records {
+    let (mut first, mut left_out) = (Vec::new(), Vec::new());
+    for (row, record) in (0_u32..).zip(records.by_ref()) {
         if checker.report.total_rows == row_limit {
             return Err(Refusal::TooManyRows);
         }
-        let (record, valid) = (record?, checker.report.valid_rows);
+        let (mut record, valid) = (record?, checker.report.valid_rows);
+        skipped = skipped.max(record.trim_to(columns.headers.len()));
+        if (row as usize) < FIRST {
+            preview.add(&record.cells);
+        }
         checker.row(&columns.restored(&record));
-        let is_sound = checker.report.valid_rows > valid && checker.limits.is_empty();
-        if is_sound && first.len() < FIRST {
+        let is_valid = checker.report.valid_rows > valid;
+        if options.skips_invalid && !is_valid {
+            left_out.push(row);
+        }
+        if is_valid && checker.limits.is_empty() && first.len() < FIRST {
             first.extend(rows::contact(&record, &columns));
         }
     }
     let Checker {
-        report, limits, seen, ..
+        mut report,
+        limits,
+        seen,
+        ..
     } = checker;
     if report.total_rows == 0 {
-        return file("empty", "has a header line but no row".into());
+        return Err(empty("has a header line but no row"));
     }
+    (report.skipped_rows, report.skipped_columns) = (records.blank, skipped as u64);
     Ok(Examined {
         columns,
         report,
         limits,
         seen,
         first,
+        preview,
+        layout,
+        left_out,
     })
 }
 
@@ -175,6 +236,7 @@ struct Checker<'a> {
     chosen: Vec<(usize, String)>,
     choices: Option<&'a mut ContactChoices>,
     destinations: &'a mut Destinations,
+    skips_invalid: bool,
     report: RowReport,
     limits: Vec<Problem>,
     seen: Seen,
@@ -184,16 +246,15 @@ impl Checker<'_> {
     fn row(&mut self, record: &Record) {
         let mut problems = Vec::new();
         let row = self.report.total_rows + 1;
-        let mut complain = |column: Option<usize>, code, message: String| {
-            problems.push(RowProblem {
-                row,
-                line: record.line,
-                column: column.map(|index| self.columns.headers[index].clone()),
-                value: column.map(|index| shown(&record.cells[index])),
-                code,
-                message,
-            });
+        let problem = |column: Option<usize>, code, message: String| RowProblem {
+            row,
+            line: record.line,
+            column: column.map(|index| self.columns.headers[index].clone()),
+            value: column.map(|index| shown(&record.cells[index])),
+            code,
+            message,
         };
+        let mut complain = |column, code, message| problems.push(problem(column, code, message));
         let (cells, headers) = (record.cells.len(), self.columns.headers.len());
         if cells != headers {
             let message = format!("has {cells} cells for {headers} headers");
@@ -202,8 +263,9 @@ impl Checker<'_> {
             return;
         }
         let phone = self.columns.phone;
-        if let Err((code, message)) = number(&mut self.seen, self.destinations, row, &record.cells[phone]) {
-            complain(Some(phone), code, message);
+        let number = number(self.destinations, &record.cells[phone]);
+        if let Err((code, message)) = &number {
+            complain(Some(phone), *code, message.clone());
         }
         let email = self.columns.email.filter(|index| {
             let cell = &record.cells[*index];
@@ -226,43 +288,46 @@ impl Checker<'_> {
                 complain(column.map(|(index, _)| *index), code, problem.message);
             }
         }
-        self.report.add(problems);
-        self.check_limits(record);
-    }
-
-    fn check_limits(&mut self, record: &Record) {
-        let name = self
-            .columns
-            .name
-            .filter(|index| record.cells[*index].chars().count() > NAME_CHARACTERS);
-        let name = name.map(|index| {
-            (
-                self.columns.headers[index].as_str(),
-                format!("{NAME_CHARACTERS} characters"),
-            )
-        });
-        let extra = self
-            .columns
-            .extra()
-            .filter(|(index, _)| record.cells[*index].len() > EXTRA_BYTES)
-            .map(|(_, header)| (header, format!("{EXTRA_BYTES} bytes")));
-        for (header, limit) in name.into_iter().chain(extra) {
-            if self.limits.len() < LISTED {
-                let message = format!("line {}, column `{header}`: a cell has more than {limit}", record.line);
+        for (column, limit) in self.oversized(record) {
+            let message = format!("a cell has more than {limit}");
+            if self.skips_invalid {
+                complain(Some(column), RowCode::TooLong, message);
+            } else if self.limits.len() < LISTED {
+                let header = &self.columns.headers[column];
+                let message = format!("line {}, column `{header}`: {message}", record.line);
                 self.limits.push(Problem::new("file", "too_long", message));
             }
         }
+        if let Ok(digits) = number
+            && (problems.is_empty() || !self.skips_invalid)
+            && let Some(first) = self.seen.note(digits, u32::try_from(record.line).unwrap_or(u32::MAX))
+        {
+            let message = format!("repeats the number of line {first}");
+            problems.insert(0, problem(Some(phone), RowCode::DuplicateNumber, message));
+        }
+        self.report.add(problems);
+    }
+
+    /// Returns the columns with more than a contact's field can hold, with the limit.
+    fn oversized(&self, record: &Record) -> Vec<(usize, String)> {
+        let is_long = |index: &usize| record.cells[*index].chars().count() > NAME_CHARACTERS;
+        let name = self.columns.name.filter(is_long);
+        let name = name.map(|index| (index, format!("{NAME_CHARACTERS} characters")));
+        let extra = self.columns.extra().map(|(index, _)| index);
+        let extra = extra.filter(|index| record.cells[*index].len() > EXTRA_BYTES);
+        let extra = extra.map(|index| (index, format!("{EXTRA_BYTES} bytes")));
+        name.into_iter().chain(extra).collect()
     }
 }
 
 /// Returns whether a number is written like `1.555E+10`.
 fn is_rounded(cell: &str) -> bool {
     let parts = cell.split_once(['e', 'E']);
-    parts.is_some_and(|(_, exponent)| exponent.starts_with('+') && cell.parse::<f64>().is_ok())
+    parts.is_some_and(|(_, exponent)| exponent.starts_with('+') && cell.replace(',', ".").parse::<f64>().is_ok())
 }
 
-/// Checks a number and records that it occurs in `row`.
-fn number(seen: &mut Seen, destinations: &mut Destinations, row: u64, cell: &str) -> Result<(), (RowCode, String)> {
+/// Checks a number. Returns its digits.
+fn number(destinations: &mut Destinations, cell: &str) -> Result<u64, (RowCode, String)> {
     if cell.is_empty() {
         return Err((RowCode::MissingPhone, "has no phone number".into()));
     }
@@ -273,15 +338,10 @@ fn number(seen: &mut Seen, destinations: &mut Destinations, row: u64, cell: &str
         }
         (RowCode::InvalidPhone, message)
     })?;
-    // At most 15 digits, the first of them not 0, so that the number represents them all.
-    let digits: u64 = number.as_str()[1..].parse().unwrap_or(0);
-    let row = u32::try_from(row).unwrap_or(u32::MAX);
-    if let Some(first) = seen.note(digits, row) {
-        return Err((RowCode::DuplicateNumber, format!("repeats the number of row {first}")));
-    }
     match destinations.refuses(&number) {
         Some(message) => Err((RowCode::DestinationNotAllowed, message)),
-        None => Ok(()),
+        // At most 15 digits, the first of them not 0, so that the number represents them all.
+        None => Ok(number.as_str()[1..].parse().unwrap_or(0)),
     }
 }
 
@@ -296,14 +356,13 @@ mod tests {
         Rules { choices, destinations }
     }
 
+    fn check(text: &[u8], row_limit: u64) -> Result<Examined, Refusal> {
+        let rules = &mut Destinations::any();
+        examine(Cursor::new(text), &Options::default(), row_limit, any(rules))?.sound()
+    }
+
     fn refused(text: &[u8]) -> Refusal {
-        check(
-            Cursor::new(text),
-            &Overrides::default(),
-            ROWS,
-            any(&mut Destinations::any()),
-        )
-        .unwrap_err()
+        check(text, ROWS).err().unwrap()
     }
 
     fn report(text: &str) -> RowReport {
@@ -316,14 +375,9 @@ mod tests {
     #[test]
     fn a_sound_file_gives_its_columns() {
         let text = "\u{feff}Phone,Name,City\r\n+1 555 123 4567,Ada,Bonn\r\n\r\n0015551234568, ,\r\n";
-        let (columns, rows) = check(
-            Cursor::new(text),
-            &Overrides::default(),
-            ROWS,
-            any(&mut Destinations::any()),
-        )
-        .unwrap();
-        assert_eq!((columns.phone, columns.name, rows), (0, Some(1), 2));
+        let found = check(text.as_bytes(), ROWS).ok().unwrap();
+        let rows = found.report.valid_rows;
+        assert_eq!((found.columns.phone, found.columns.name, rows), (0, Some(1), 2));
     }
 
     #[test]
@@ -347,7 +401,7 @@ mod tests {
                 (5, 6, None, None, RowCode::RaggedRow),
             ]
         );
-        assert!(report.rows[2].message.contains("row 2"));
+        assert!(report.rows[2].message.contains("line 3"));
     }
 
     #[test]
@@ -375,7 +429,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(code(b""), "empty");
-        let Refusal::File(problems) = refused(b"phone\n\xff") else {
+        let Refusal::File(problems) = refused(b"phone\n\x81") else {
             panic!("accepted");
         };
         assert!(
@@ -384,7 +438,7 @@ mod tests {
         );
         assert_eq!(code(b"\n\n"), "empty");
         assert_eq!(code(b"phone\n"), "empty");
-        assert_eq!(code(b"phone\n\xff"), "not_utf8");
+        assert_eq!(code(b"phone\n\x81"), "not_utf8");
         assert_eq!(code(b"phone,note\n+15551234567,\"x\n+15551234568,y\n"), "open_quote");
         let long = format!("phone,note\n+15551234567,{}\n", "x".repeat(5_000));
         assert_eq!(code(long.as_bytes()), "too_long");
@@ -392,15 +446,9 @@ mod tests {
 
     #[test]
     fn as_many_rows_as_the_limit_are_taken_and_one_more_is_not() {
-        let checked = |text: &str| {
-            check(
-                Cursor::new(text.to_owned()),
-                &Overrides::default(),
-                2,
-                any(&mut Destinations::any()),
-            )
-        };
-        assert_eq!(checked("phone\n+15550000001\n\n+15550000002\n").unwrap().1, 2);
+        let checked = |text: &str| check(text.as_bytes(), 2);
+        let found = checked("phone\n+15550000001\n\n+15550000002\n").ok().unwrap();
+        assert_eq!(found.report.valid_rows, 2);
         let more = checked("phone\n+15550000001\nbad\n+15550000003\n");
         assert!(matches!(more, Err(Refusal::TooManyRows)));
     }

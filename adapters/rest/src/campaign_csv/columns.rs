@@ -195,15 +195,15 @@ fn role(
     Some(index)
 }
 
-fn no_phone_column(headers: &[String]) -> Problem {
-    let line = headers.join(",");
-    let separator = [(';', "semicolons"), ('\t', "tabs")]
-        .into_iter()
-        .find(|(separator, _)| line.contains(*separator));
-    if let Some((_, separator)) = separator {
-        let message = format!("the header line is separated by {separator}; save the file with commas");
-        return Problem::new("file", "wrong_separator", message);
+/// Returns whether one of the headers is that of the phone numbers.
+pub fn has_phone(headers: &[String], overrides: &Overrides) -> bool {
+    match &overrides.phone {
+        Some(named) => headers.contains(named),
+        None => headers.iter().any(|header| PHONE.contains(&plain(header).as_str())),
     }
+}
+
+fn no_phone_column(headers: &[String]) -> Problem {
     let way_out = match headers.iter().any(|header| PhoneNumber::parse(header).is_ok()) {
         true => "the first line must hold column names",
         false => "rename one, or set it as `phoneColumn`",
@@ -258,8 +258,7 @@ mod tests {
             let told = no_phone_column(&[header.to_owned()]).message;
             assert!(told.ends_with(way_out), "{told}");
         }
-        assert_eq!(code("phone;name"), "wrong_separator");
-        assert_eq!(code("phone\tname"), "wrong_separator");
+        assert_eq!(code("Name; Titel,Tel."), "missing_phone_column");
         assert_eq!(code("phone,city,city"), "repeated");
         assert_eq!(code("phone,Mobile"), "ambiguous_column");
         assert_eq!(code("phone,contactId"), "not_allowed");

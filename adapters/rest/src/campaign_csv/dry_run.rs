@@ -1,26 +1,30 @@
 //! `POST /public/v1/campaigns/csv/check`: checks a file as an upload does, and saves nothing.
 
+use std::collections::HashMap;
+
 use axum::extract::{Request, State};
+use chrono_tz::Tz;
 use domain::{
     agent::{LANGUAGE_OVERRIDE, Problem},
     phone_number::PhoneNumber,
     ports::store::CampaignContact,
+    safeguards::zones_of,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{TOO_MANY_UPLOADS, form, upload};
+use super::{Checked, TOO_MANY_UPLOADS, form, upload};
 use crate::{
     RestState,
     auth::Caller,
     call_overrides::{ContactChoices, is_override},
-    campaigns::{import::CHUNK, settings::dialing_agent},
+    campaigns::{begin::joined, import::CHUNK, settings::dialing_agent},
     contact_fields,
     envelope::Reply,
     error::{ApiError, ApiResult},
     query::{NoParameters, Query},
-    row_report::RowReport,
+    row_report::{ENTRIES, RowReport},
     safeguards::Destinations,
 };
 
@@ -44,13 +48,41 @@ pub struct CheckedCsv {
     report: RowReport,
     /// Cells that are too long.
     problems: Vec<Problem>,
+    /// Headers, in the order of the file; at most 200.
+    headers: Vec<String>,
+    /// Cells of the first rows with content, at most 5.
+    first_rows: Vec<Vec<String>>,
     /// The first valid contacts as an upload would save them, at most 5.
     #[schema(value_type = Vec<std::collections::BTreeMap<String, String>>)]
     first_contacts: Vec<Map<String, Value>>,
     /// Rows that repeat the number of an earlier row.
     duplicates: u64,
     /// Numbers of the file that are on the do-not-call list.
-    do_not_call: i64,
+    do_not_call: usize,
+    /// Rows with these numbers, at most 1,000.
+    do_not_call_rows: Vec<ListedRow>,
+    /// Time zones of the numbers, the most frequent first; numbers whose zone is unknown are left out.
+    time_zones: Vec<ZonesOfNumbers>,
+}
+
+/// A row whose number is on the do-not-call list.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedRow {
+    /// Line in the file, from 1.
+    line: u32,
+    /// Number as it would be saved.
+    phone_number: PhoneNumber,
+}
+
+/// Numbers that may be in the same time zones.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ZonesOfNumbers {
+    /// IANA names.
+    zones: Vec<&'static str>,
+    /// How many numbers of the file may be in them.
+    numbers: u64,
 }
 
 /// Handles the request.
@@ -63,7 +95,7 @@ pub async fn check(
     let Some(_slot) = state.upload_limit.wait(account.id).await else {
         return Err(ApiError::Unavailable(TOO_MANY_UPLOADS.into()));
     };
-    let upload = upload::receive(request, &state.spool_dir, false, &upload::CHECK_TEXTS).await?;
+    let upload = upload::receive(request, &state.spool_dir, false, &["agentId"]).await?;
     let mut problems = upload.problems;
     let choices = match form::agent(&upload.texts, &mut problems) {
         Some(id) => {
@@ -73,13 +105,22 @@ pub async fn check(
         None => None,
     };
     let rules = (choices, Destinations::of(&*state.store, account.id).await?);
-    let checked = super::check(upload.file, form::columns(&upload.texts), rules, problems, Ok).await?;
-    let found = checked.examined;
-    let mut do_not_call = 0;
-    for numbers in found.seen.numbers.chunks(CHUNK) {
-        let numbers = numbers.iter().map(|digits| PhoneNumber::parse(&format!("+{digits}")));
-        let numbers: Vec<PhoneNumber> = numbers.filter_map(Result::ok).collect();
-        do_not_call += state.store.count_do_not_call(account.id, &numbers).await?;
+    let options = form::options(&upload.texts, &mut problems);
+    let checked = super::check(upload.file, options, rules, problems, Ok).await?;
+    let warnings = checked.warnings();
+    let Checked { examined: found, .. } = checked;
+    let (mut do_not_call, mut do_not_call_rows, mut places) = (0, Vec::new(), HashMap::new());
+    let mut entries = found.seen.entries().peekable();
+    while entries.peek().is_some() {
+        let (numbers, lines): (Vec<_>, Vec<_>) = entries.by_ref().take(CHUNK).unzip();
+        let listed = state.store.among_do_not_call(account.id, &numbers).await?;
+        do_not_call += listed.len();
+        for (phone_number, line) in numbers.into_iter().zip(lines) {
+            *places.entry(zones_of(&phone_number)).or_insert(0) += 1;
+            if do_not_call_rows.len() < ENTRIES && listed.contains(&phone_number) {
+                do_not_call_rows.push(ListedRow { line, phone_number });
+            }
+        }
     }
     let header = |index: usize| found.columns.headers[index].clone();
     let fields = found.columns.extra().map(|(_, field)| field.to_owned());
@@ -98,7 +139,22 @@ pub async fn check(
         problems: found.limits,
         first_contacts: found.first.iter().map(show).collect(),
         duplicates: found.seen.repeats,
+        headers: found.preview.headers,
+        first_rows: found.preview.first_rows,
         do_not_call,
+        do_not_call_rows,
+        time_zones: time_zones(places),
     };
-    Ok(Reply::ok(shown).warning(checked.destinations.warning()))
+    Ok(Reply::ok(shown).warning(joined(&warnings)))
+}
+
+fn time_zones(places: HashMap<&[Tz], u64>) -> Vec<ZonesOfNumbers> {
+    let known = places.into_iter().filter(|(zones, _)| !zones.is_empty());
+    let named = known.map(|(zones, numbers)| ZonesOfNumbers {
+        zones: zones.iter().map(|zone| zone.name()).collect(),
+        numbers,
+    });
+    let mut named: Vec<ZonesOfNumbers> = named.collect();
+    named.sort_by(|a, b| b.numbers.cmp(&a.numbers).then_with(|| a.zones.cmp(&b.zones)));
+    named
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use domain::{agent::Problem, id::AgentId, ports::store::ScheduleText};
 
-use super::columns::Overrides;
+use super::{check::Options, columns::Overrides, layout::Separator};
 use crate::{
     campaigns::{
         begin::Begin,
@@ -20,8 +20,8 @@ struct Form<'a> {
     problems: &'a mut Vec<Problem>,
 }
 
-/// Reads the settings and the named columns. Problems are added to the existing ones.
-pub fn read(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>) -> (Settings, Overrides) {
+/// Reads the settings, and how to read the file. Problems are added to the existing ones.
+pub fn read(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>) -> (Settings, Options) {
     let mut form = Form { texts, problems };
     let settings = Settings {
         name: form.name(),
@@ -42,7 +42,8 @@ pub fn read(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>)
         ring_timeout_s: form.ranged("ringTimeoutSeconds", RING_SECONDS),
     };
     settings.check(problems);
-    (settings, columns(texts))
+    let options = options(texts, problems);
+    (settings, options)
 }
 
 /// Reads the agent of a form that may have none.
@@ -50,13 +51,19 @@ pub fn agent(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>
     Form { texts, problems }.parsed("agentId", "an agent's id (a UUID)", |text| text.parse().ok())
 }
 
-/// Reads the named columns.
-pub fn columns(texts: &BTreeMap<&'static str, String>) -> Overrides {
-    let text = |name| texts.get(name).cloned();
-    Overrides {
-        phone: text("phoneColumn"),
-        name: text("nameColumn"),
-        email: text("emailColumn"),
+/// Reads how the file is to be read.
+pub fn options(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>) -> Options {
+    let mut form = Form { texts, problems };
+    Options {
+        overrides: Overrides {
+            phone: form.text("phoneColumn"),
+            name: form.text("nameColumn"),
+            email: form.text("emailColumn"),
+        },
+        separator: form
+            .parsed("separator", "`,`, `;`, `|`, `tab` or `auto`", Separator::parse)
+            .unwrap_or_default(),
+        skips_invalid: form.flag("skipInvalidRows"),
     }
 }
 

@@ -1,15 +1,20 @@
 //! Data rows: read as a stream, with trimmed cells, and each with its line in the file.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, BufReader, Seek};
 
-use csv::{ByteRecord, ErrorKind, ReaderBuilder, Terminator};
+use csv_core::{ReadRecordResult, ReaderBuilder};
 use domain::{phone_number::PhoneNumber, ports::store::CampaignContact};
 use serde_json::{Map, Value};
 
 use super::{
     columns::Columns,
-    lines::{END_MARK, Lines, RECORD_BYTES, RecordTooLong},
+    layout::Layout,
+    text::{Decoded, Lines},
 };
+
+/// Maximum bytes of one record. This is more than its cells can have together, but far too little to fill the
+/// memory. A file can be one record of tens of millions of cells.
+pub const RECORD_BYTES: usize = 1024 * 1024;
 
 /// A record of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +23,16 @@ pub struct Record {
     pub line: u64,
     /// Trimmed cells.
     pub cells: Vec<String>,
+}
+
+impl Record {
+    /// Removes the blank cells behind the last of `columns`. Returns their number.
+    pub fn trim_to(&mut self, columns: usize) -> usize {
+        let width = self.cells.len();
+        let content = self.cells.iter().rposition(|cell| !cell.is_empty());
+        self.cells.truncate(content.map_or(0, |last| last + 1).max(columns));
+        width - self.cells.len()
+    }
 }
 
 /// Reason why reading stopped.
@@ -34,99 +49,109 @@ pub enum ReadError {
     TooLong(u64),
 }
 
-/// Records of a file, without blank lines.
+/// Records of a file, without those that have no content.
 pub struct Records<R> {
-    reader: csv::Reader<Lines<R>>,
-    record: ByteRecord,
+    input: BufReader<Decoded<R>>,
+    parser: csv_core::Reader,
+    lines: Lines,
+    cells: Vec<u8>,
+    /// End of each cell in `cells`.
+    ends: Vec<usize>,
     ended: bool,
+    /// Records so far that had blank cells only.
+    pub blank: u64,
 }
 
-impl<R: BufRead> Records<R> {
-    /// Starts at the beginning of a file, which must be UTF-8.
-    pub fn new(input: R) -> Result<Self, ReadError> {
-        let reader = ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .terminator(Terminator::Any(b'\n'))
-            .from_reader(Lines::new(input)?);
-        Ok(Self {
-            reader,
-            record: ByteRecord::new(),
+impl<R: BufRead + Seek> Records<R> {
+    /// Starts at the beginning of a file.
+    pub fn new(mut input: R, layout: Layout) -> Result<Self, ReadError> {
+        input.rewind()?;
+        let mut records = Self {
+            input: Decoded::new(input, layout.encoding).buffered(),
+            parser: ReaderBuilder::new().delimiter(layout.separator).build(),
+            lines: Lines::default(),
+            cells: vec![0; 1024],
+            ends: vec![0; 64],
             ended: false,
-        })
+            blank: 0,
+        };
+        if layout.has_sep_line {
+            records.read()?;
+        }
+        Ok(records)
     }
 
     fn read(&mut self) -> Result<Option<Record>, ReadError> {
+        self.skip_line_ends()?;
+        let line = self.lines.line;
+        let (mut size, mut filled, mut count) = (0, 0, 0);
         loop {
-            self.reader.get_mut().begin_record();
-            let more = self
-                .reader
-                .read_byte_record(&mut self.record)
-                .map_err(|error| self.failed(error))?;
-            let breaks: usize = self.record.iter().map(line_breaks).sum();
-            // The reader is after the record's line end. The record started as many lines earlier as it has
-            // line breaks.
-            let line = self.reader.position().line().saturating_sub(1 + breaks as u64);
-            let single = if self.record.len() == 1 {
-                self.record.get(0)
-            } else {
-                None
-            };
-            if !more || self.record.iter().any(|cell| cell.ends_with(MARK_IN_QUOTES)) {
-                // The mark was swallowed: this record ended with the file, not with its own line end.
-                return Err(ReadError::OpenQuote(line + 1));
-            }
-            if single == Some(END_MARK) {
-                self.ended = true;
+            let chunk = self.input.fill_buf()?;
+            let is_over = chunk.is_empty();
+            if is_over && size == 0 {
                 return Ok(None);
             }
-            if single.is_none_or(|cell| !cell.trim_ascii().is_empty()) {
-                let cells = self
-                    .record
-                    .iter()
-                    .map(|cell| String::from_utf8_lossy(cell).trim().to_owned());
-                return Ok(Some(Record {
-                    line,
-                    cells: cells.collect(),
-                }));
+            // A line end closes the last record, unless a quote is open.
+            let chunk = if is_over { &b"\n"[..] } else { chunk };
+            let (cells, ends) = (&mut self.cells[filled..], &mut self.ends[count..]);
+            let (result, read, wrote, ended) = self.parser.read_record(chunk, cells, ends);
+            (size, filled, count) = (size + read, filled + wrote, count + ended);
+            if !is_over {
+                chunk[..read].iter().for_each(|byte| self.lines.pass(*byte));
+                self.input.consume(read);
+            }
+            if size > RECORD_BYTES {
+                return Err(ReadError::TooLong(self.lines.line));
+            }
+            match result {
+                ReadRecordResult::InputEmpty if is_over => return Err(ReadError::OpenQuote(line)),
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull => self.cells.resize(self.cells.len() * 2, 0),
+                ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
+                ReadRecordResult::Record => break,
+                ReadRecordResult::End => return Ok(None),
+            }
+        }
+        let mut start = 0;
+        let cells = self.ends[..count].iter().map(|&end| {
+            let cell = String::from_utf8_lossy(&self.cells[start..end]).trim().to_owned();
+            start = end;
+            cell
+        });
+        let cells = cells.collect();
+        Ok(Some(Record { line, cells }))
+    }
+
+    /// Passes over empty lines, so that the next record knows its line.
+    fn skip_line_ends(&mut self) -> io::Result<()> {
+        loop {
+            let chunk = self.input.fill_buf()?;
+            let ends = chunk.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+            let (size, count) = (chunk.len(), ends.inspect(|byte| self.lines.pass(**byte)).count());
+            self.input.consume(count);
+            if count < size || size == 0 {
+                return Ok(());
             }
         }
     }
 }
 
-impl<R: BufRead> Records<R> {
-    fn failed(&self, error: csv::Error) -> ReadError {
-        match error.into_kind() {
-            ErrorKind::Io(error)
-                if error
-                    .get_ref()
-                    .is_some_and(<dyn std::error::Error + Send + Sync>::is::<RecordTooLong>) =>
-            {
-                ReadError::TooLong(self.reader.position().line())
-            }
-            ErrorKind::Io(error) => ReadError::Io(error),
-            other => ReadError::Io(io::Error::other(format!("{other:?}"))),
-        }
-    }
-}
-
-/// The end mark with its line end, at the end of a cell with an open quote.
-const MARK_IN_QUOTES: &[u8] = b"\xff\n";
-
-fn line_breaks(cell: &[u8]) -> usize {
-    cell.iter().filter(|byte| **byte == b'\n').count()
-}
-
-impl<R: BufRead> Iterator for Records<R> {
+impl<R: BufRead + Seek> Iterator for Records<R> {
     type Item = Result<Record, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
+        while !self.ended {
+            let read = self.read();
+            if let Ok(Some(record)) = &read
+                && record.cells.iter().all(String::is_empty)
+            {
+                self.blank += 1;
+                continue;
+            }
+            self.ended = !matches!(read, Ok(Some(_)));
+            return read.transpose();
         }
-        let read = self.read();
-        self.ended |= read.is_err();
-        read.transpose()
+        None
     }
 }
 
@@ -156,13 +181,25 @@ pub fn contact(record: &Record, columns: &Columns) -> Option<CampaignContact> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
+    use encoding_rs::UTF_8;
     use proptest::prelude::*;
 
     use super::*;
 
+    fn records(text: &str) -> Records<Cursor<&str>> {
+        let (separator, has_sep_line) = (b',', false);
+        let layout = Layout {
+            encoding: UTF_8,
+            separator,
+            has_sep_line,
+        };
+        Records::new(Cursor::new(text), layout).unwrap()
+    }
+
     fn all(text: &str) -> Vec<(u64, Vec<String>)> {
-        let records = Records::new(text.as_bytes()).unwrap();
-        records.map(|r| r.map(|r| (r.line, r.cells)).unwrap()).collect()
+        records(text).map(|r| r.map(|r| (r.line, r.cells)).unwrap()).collect()
     }
 
     fn row(line: u64, cells: &[&str]) -> (u64, Vec<String>) {
@@ -171,7 +208,7 @@ mod tests {
 
     #[test]
     fn every_record_knows_its_line() {
-        for end in ["\n", "\r\n"] {
+        for end in ["\n", "\r\n", "\r"] {
             let text = ["a,b", "", "1,\"x", "y\"", "  ", "2,\" z \"", ""].join(end);
             let expected = [
                 row(1, &["a", "b"]),
@@ -183,12 +220,38 @@ mod tests {
         assert_eq!(all("a\n1"), [row(1, &["a"]), row(2, &["1"])]);
         assert_eq!(all(""), []);
         assert_eq!(all("\u{feff}a\n"), [row(1, &["a"])]);
+        assert_eq!(
+            all("a\r\n\n\r\rb\n\"\r\",x\rc"),
+            [row(1, &["a"]), row(5, &["b"]), row(6, &["", "x"]), row(8, &["c"])]
+        );
+    }
+
+    #[test]
+    fn records_without_content_are_passed_over_and_counted() {
+        let mut records = records("a,b\n,\n \n\n\"\",\u{a0}\n1,\n\t\n");
+        let lines: Vec<u64> = records.by_ref().map(|record| record.unwrap().line).collect();
+        assert_eq!((lines, records.blank), (vec![1, 6], 4));
+    }
+
+    #[test]
+    fn blank_cells_behind_the_columns_are_removed() {
+        for (cells, columns, expected, removed) in [
+            (&["a", "", "b", "", ""][..], 1, 3, 2),
+            (&["a", "", ""], 2, 2, 1),
+            (&["a"], 3, 1, 0),
+            (&["", ""], 0, 0, 2),
+        ] {
+            let cells = cells.iter().map(|cell| (*cell).to_owned()).collect();
+            let mut record = Record { line: 1, cells };
+            assert_eq!(record.trim_to(columns), removed);
+            assert_eq!(record.cells.len(), expected);
+        }
     }
 
     #[test]
     fn an_open_quote_is_found_at_the_record_where_it_opens() {
         for text in ["a,b\n1,\"x\n2,y\n3,z\n", "a,b\n1,\"x\n2,y", "a,b\n1,\""] {
-            let last = Records::new(text.as_bytes()).unwrap().last().unwrap();
+            let last = records(text).last().unwrap();
             assert!(matches!(last, Err(ReadError::OpenQuote(2))), "{text:?}: {last:?}");
         }
         assert_eq!(all("a\n\"x\n\"\n"), [row(1, &["a"]), row(2, &["x"])]);
@@ -209,6 +272,7 @@ mod tests {
             let expected: Vec<Vec<String>> = rows
                 .iter()
                 .map(|row| row.iter().map(|cell| cell.trim().to_owned()).collect())
+                .filter(|row: &Vec<String>| row.iter().any(|cell| !cell.is_empty()))
                 .collect();
             let found: Vec<Vec<String>> = all(&text).into_iter().map(|(_, cells)| cells).collect();
             prop_assert_eq!(found, expected);
@@ -233,7 +297,7 @@ mod tests {
 
         #[test]
         fn no_text_panics_and_all_end(text in "[a,\"\r\n\\PC]{0,60}") {
-            let count = Records::new(text.as_bytes()).unwrap().count();
+            let count = records(&text).count();
             prop_assert!(count <= text.len() + 1);
         }
     }

@@ -26,8 +26,17 @@ const BODY_BYTES: u64 = FILE_BYTES + 1024 * 1024;
 /// Maximum number of listed fields.
 const LISTED: usize = 100;
 
-/// Text fields of the form.
-pub const TEXTS: [&str; 15] = [
+/// Text fields of each form: how to read its file.
+const FILE_TEXTS: [&str; 5] = [
+    "phoneColumn",
+    "nameColumn",
+    "emailColumn",
+    "separator",
+    "skipInvalidRows",
+];
+
+/// Further text fields of a form that makes a campaign.
+pub const CAMPAIGN_TEXTS: [&str; 12] = [
     "name",
     "agentId",
     "launch",
@@ -35,21 +44,12 @@ pub const TEXTS: [&str; 15] = [
     "startTime",
     "endTime",
     "timezone",
-    "phoneColumn",
-    "nameColumn",
-    "emailColumn",
     "followUpCall",
     "followUpAttempts",
     "followUpIntervals",
     "maxConcurrentCalls",
     "ringTimeoutSeconds",
 ];
-
-/// Text fields of a form that adds contacts.
-pub const COLUMN_TEXTS: [&str; 3] = ["phoneColumn", "nameColumn", "emailColumn"];
-
-/// Text fields of a form whose file is only checked.
-pub const CHECK_TEXTS: [&str; 4] = ["agentId", "phoneColumn", "nameColumn", "emailColumn"];
 
 /// A received form.
 #[derive(Debug, Default)]
@@ -64,7 +64,7 @@ pub struct Upload {
     file_hash: Option<Sha256>,
 }
 
-/// Reads a form with these text fields, in any order. With `hashed`, also hashes the file for [`Upload::hash`].
+/// Reads a form with the fields of a file and these text fields, in any order. With `hashed`, also hashes the file for [`Upload::hash`].
 pub async fn receive(request: Request, spool_dir: &Path, hashed: bool, texts: &[&'static str]) -> ApiResult<Upload> {
     require_type(request.headers(), "multipart/form-data")?;
     let sent = request
@@ -75,12 +75,13 @@ pub async fn receive(request: Request, spool_dir: &Path, hashed: bool, texts: &[
         .map_err(|_| ApiError::Malformed("the multipart content type names no boundary".into()))?;
     let limits = Constraints::new().size_limit(SizeLimit::new().whole_stream(BODY_BYTES));
     let allowance = Allowance::default();
+    let texts = [texts, &FILE_TEXTS].concat();
     let mut body = Paced::new(request.into_body().into_data_stream(), allowance.clone());
     let upload = fields(
         Multipart::with_constraints(&mut body, boundary, limits),
         &allowance,
         (spool_dir, hashed),
-        texts,
+        &texts,
     )
     .await?;
     // A body that ends early after the last boundary is still incomplete.

@@ -76,57 +76,76 @@ pub struct ContactId(pub String);
 #[schema(minimum = 1, maximum = 10_080)]
 pub struct Minutes(pub i64);
 
-/// A campaign to create from a file.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewCsvCampaign {
-    /// CSV file in UTF-8, with a header line, at most 64 MiB and 1,000,000 rows.
-    #[schema(format = Binary, content_media_type = "text/csv")]
-    pub file: String,
-    /// Name of the campaign.
-    pub name: Name,
-    /// Agent that dials.
-    #[schema(format = "uuid")]
-    pub agent_id: String,
-    /// Whether to dial at once.
-    #[schema(required = false, default = false)]
-    pub launch: bool,
-    /// Whether to dial on the schedule.
-    #[schema(required = false, default = false)]
-    pub scheduled: bool,
-    /// Start time: `HH:MM[:SS]`, or ISO 8601 with or without an offset.
-    #[schema(required = false, example = "09:00")]
-    pub start_time: String,
-    /// End time in the same format; without it there is no daily pause.
-    #[schema(required = false, example = "17:30")]
-    pub end_time: String,
-    /// IANA name of the time zone.
-    #[schema(required = false, example = "Europe/Berlin")]
-    pub timezone: String,
-    /// Header of the phone column.
-    #[schema(required = false, example = "phone")]
-    pub phone_column: String,
-    /// Header of the name column.
-    #[schema(required = false, example = "name")]
-    pub name_column: String,
-    /// Header of the e-mail column.
-    #[schema(required = false, example = "email")]
-    pub email_column: String,
-    /// Whether contacts are called again.
-    #[schema(required = false)]
-    pub follow_up_call: bool,
-    /// Number of follow-up calls.
-    #[schema(required = false, minimum = 1, maximum = 100)]
-    pub follow_up_attempts: i64,
-    /// Minutes before each follow-up call, separated by commas, one per call.
-    #[schema(required = false, example = "30,120")]
-    pub follow_up_intervals: String,
-    /// Maximum concurrent calls of this campaign.
-    #[schema(required = false, minimum = 1, maximum = 100_000)]
-    pub max_concurrent_calls: i64,
-    /// Longest ringing time of a call in seconds; without it, that of the service.
-    #[schema(required = false, minimum = 10, maximum = 120)]
-    pub ring_timeout_seconds: i64,
+/// Describes a form with a file of contacts, beside its own fields.
+macro_rules! file_form {
+    ($(#[$about:meta])* pub struct $name:ident { $($own:tt)* }) => {
+        $(#[$about])*
+        #[derive(ToSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        pub struct $name {
+            $($own)*
+            /// CSV file in UTF-8, UTF-16 with a byte order mark, or windows-1252, with a header line, at most 64 MiB.
+            #[schema(format = Binary, content_media_type = "text/csv")]
+            pub file: String,
+            /// Header of the phone column.
+            #[schema(required = false, example = "phone")]
+            pub phone_column: String,
+            /// Header of the name column.
+            #[schema(required = false, example = "name")]
+            pub name_column: String,
+            /// Header of the e-mail column.
+            #[schema(required = false, example = "email")]
+            pub email_column: String,
+            /// Separator of the cells: `,` (the default), `;`, `|`, `tab`, or `auto`, which finds it by the content.
+            /// The line `sep=` in the file wins.
+            #[schema(required = false, example = "auto")]
+            pub separator: String,
+            /// Whether invalid rows are left out; without it they refuse the file.
+            #[schema(required = false, default = false)]
+            pub skip_invalid_rows: bool,
+        }
+    };
+}
+
+file_form! {
+    /// A campaign to create from a file of at most 1,000,000 rows.
+    pub struct NewCsvCampaign {
+        /// Name of the campaign.
+        pub name: Name,
+        /// Agent that dials.
+        #[schema(format = "uuid")]
+        pub agent_id: String,
+        /// Whether to dial at once.
+        #[schema(required = false, default = false)]
+        pub launch: bool,
+        /// Whether to dial on the schedule.
+        #[schema(required = false, default = false)]
+        pub scheduled: bool,
+        /// Start time: `HH:MM[:SS]`, or ISO 8601 with or without an offset.
+        #[schema(required = false, example = "09:00")]
+        pub start_time: String,
+        /// End time in the same format; without it there is no daily pause.
+        #[schema(required = false, example = "17:30")]
+        pub end_time: String,
+        /// IANA name of the time zone.
+        #[schema(required = false, example = "Europe/Berlin")]
+        pub timezone: String,
+        /// Whether contacts are called again.
+        #[schema(required = false)]
+        pub follow_up_call: bool,
+        /// Number of follow-up calls.
+        #[schema(required = false, minimum = 1, maximum = 100)]
+        pub follow_up_attempts: i64,
+        /// Minutes before each follow-up call, separated by commas, one per call.
+        #[schema(required = false, example = "30,120")]
+        pub follow_up_intervals: String,
+        /// Maximum concurrent calls of this campaign.
+        #[schema(required = false, minimum = 1, maximum = 100_000)]
+        pub max_concurrent_calls: i64,
+        /// Longest ringing time of a call in seconds; without it, that of the service.
+        #[schema(required = false, minimum = 10, maximum = 120)]
+        pub ring_timeout_seconds: i64,
+    }
 }
 
 /// Contacts to add to a campaign: `contacts`, `contactIds` or both.
@@ -141,43 +160,19 @@ pub struct MoreContacts {
     pub contact_ids: Vec<ContactId>,
 }
 
-/// A file with contacts to add to a campaign.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct MoreCsvContacts {
-    /// CSV file in UTF-8, with a header line, at most 64 MiB and 100,000 rows.
-    #[schema(format = Binary, content_media_type = "text/csv")]
-    pub file: String,
-    /// Header of the phone column.
-    #[schema(required = false, example = "phone")]
-    pub phone_column: String,
-    /// Header of the name column.
-    #[schema(required = false, example = "name")]
-    pub name_column: String,
-    /// Header of the e-mail column.
-    #[schema(required = false, example = "email")]
-    pub email_column: String,
+file_form! {
+    /// A file of at most 100,000 contacts to add to a campaign.
+    pub struct MoreCsvContacts {
+    }
 }
 
-/// A file of contacts to check.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CsvToCheck {
-    /// CSV file in UTF-8, with a header line, at most 64 MiB and 1,000,000 rows.
-    #[schema(format = Binary, content_media_type = "text/csv")]
-    pub file: String,
-    /// Agent whose rules for overrides and languages are checked.
-    #[schema(required = false, format = "uuid")]
-    pub agent_id: String,
-    /// Header of the phone column.
-    #[schema(required = false, example = "phone")]
-    pub phone_column: String,
-    /// Header of the name column.
-    #[schema(required = false, example = "name")]
-    pub name_column: String,
-    /// Header of the e-mail column.
-    #[schema(required = false, example = "email")]
-    pub email_column: String,
+file_form! {
+    /// A file of at most 1,000,000 contacts to check.
+    pub struct CsvToCheck {
+        /// Agent whose rules for overrides and languages are checked.
+        #[schema(required = false, format = "uuid")]
+        pub agent_id: String,
+    }
 }
 
 /// Contacts to call again.

@@ -160,7 +160,11 @@ fn check_csv() -> Operation {
     .ok::<CheckedCsv>(json!({
         "phoneColumn": "phone", "nameColumn": "name", "overrides": [], "fields": ["persona"],
         "report": samples::row_report(),
+        "headers": ["phone", "name", "persona"],
+        "firstRows": [[samples::PHONE, "Maria", "cooperative"], ["12ab", "Tom", ""], ["+15550100012", "Ada", ""]],
         "problems": [], "duplicates": 0, "doNotCall": 1,
+        "doNotCallRows": [{ "line": 4, "phoneNumber": "+15550100012" }],
+        "timeZones": [{ "zones": ["America/New_York"], "numbers": 2 }],
         "firstContacts": [{ "phoneNumber": samples::PHONE, "name": "Maria", "persona": "cooperative" }],
     }))
     .invalid("file", "missing_phone_column", "no phone column")

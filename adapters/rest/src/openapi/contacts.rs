@@ -118,6 +118,7 @@ pub fn do_not_call() -> Vec<Operation> {
             "List the numbers that are not called",
         )
         .ours()
+        .query("search", "Digits contained in the number", json!({ "type": "string" }))
         .paged()
         .page::<DoNotCallEntry>(entry.clone()),
         Operation::post("/public/v1/do-not-call", "addDoNotCall", "Never call a number")

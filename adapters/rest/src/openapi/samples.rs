@@ -316,6 +316,8 @@ pub fn row_report() -> Value {
         "totalRows": 3,
         "validRows": 2,
         "invalidRows": 1,
+        "skippedRows": 0,
+        "skippedColumns": 0,
         "truncated": false,
         "rows": [{
             "row": 2,

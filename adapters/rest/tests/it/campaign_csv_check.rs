@@ -72,6 +72,10 @@ async fn a_check_tells_columns_contacts_and_every_bad_row_and_saves_nothing() {
         ]
     );
     assert_eq!((&data["duplicates"], &data["doNotCall"]), (&json!(2), &json!(2)));
+    assert_eq!(
+        data["doNotCallRows"],
+        json!([{ "line": 2, "phoneNumber": "+15550000001" }, { "line": 7, "phoneNumber": "+15550000003" }])
+    );
     assert_eq!(data["problems"], json!([]));
     let campaigns = app.client.get("/public/v1/campaigns").await.expect(200);
     assert_eq!(*campaigns.data(), json!([]));
@@ -157,4 +161,86 @@ async fn a_check_refuses_what_is_no_file_of_contacts() {
     let key = app.client.post("/public/v1/me/api-keys", key).await.expect(201);
     let reader = Client::new(&app.client.base, &key.text("/data/apiKey"));
     check(&reader, sound, &[]).await.expect(200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_with_thousands_of_bad_rows_is_launched_with_its_good_ones() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let long = "x".repeat(5_000);
+    let bad: String = (0..5_000).map(|n| format!("12,Bad {n},,\n   \n")).collect();
+    let text = format!(
+        "phone,name,email,note\n+14155550101,Ada,nope,\n{bad}+14155550101,Ada,ada@example.com,\n\
+         +14155550102,Ben,,{long}\n+14155550103,Cy,,\n+14155550103,Cy again,,\n"
+    );
+    let refused = check(&app.client, &text, &[]).await.expect(200);
+    assert_eq!(refused.data()["report"]["invalidRows"], 5_003);
+    let skip = [("skipInvalidRows", "true")];
+    let checked = check(&app.client, &text, &skip).await.expect(200);
+    let report = &checked.data()["report"];
+    let counts = ["totalRows", "validRows", "invalidRows", "skippedRows", "truncated"];
+    assert_eq!(
+        json!(counts.map(|name| &report[name])),
+        json!([5_005, 2, 5_003, 5_000, true])
+    );
+    let told = "5003 of 5005 rows left out because they are invalid";
+    assert!(checked.text("/warning").contains(told), "{}", checked.body);
+
+    // A row whose number stands in a bad row only is kept.
+    let contacts = json!([
+        { "phoneNumber": "+14155550101", "name": "Ada", "email": "ada@example.com", "contactId": null },
+        { "phoneNumber": "+14155550103", "name": "Cy", "contactId": null },
+    ]);
+    let form = |more: &[(&'static str, &str)]| {
+        let file = Part::bytes(text.clone().into_bytes()).file_name("contacts.csv");
+        let form = Form::new().part("file", file).text("skipInvalidRows", "true");
+        more.iter()
+            .fold(form, |form, (name, value)| form.text(*name, (*value).to_owned()))
+    };
+    let fields = [("name", "Spring"), ("agentId", agent.as_str()), ("launch", "true")];
+    let upload = app.client.request("POST", "/public/v1/campaigns/csv");
+    let made = send(upload.multipart(form(&fields))).await.expect(201);
+    assert_eq!(made.data()["contacts"], contacts);
+    assert!(made.text("/warning").contains(told), "{}", made.body);
+
+    let others = json!({ "name": "More", "agentId": agent, "contacts": [{ "phoneNumber": "+14155550199" }] });
+    let grown = app.client.post("/public/v1/campaigns", others).await.expect(201);
+    let path = format!("/public/v1/campaigns/{}/contacts/csv", grown.text("/data/campaignId"));
+    let added = send(app.client.request("POST", &path).multipart(form(&[])))
+        .await
+        .expect(200);
+    assert_eq!(added.data()["added"], 2);
+
+    let nothing = "phone\n12\n34\n";
+    let nobody = check(&app.client, nothing, &skip).await.expect(200);
+    assert_eq!(nobody.data()["report"]["validRows"], 0);
+    let file = Part::bytes(nothing.as_bytes()).file_name("contacts.csv");
+    let upload = app.client.request("POST", "/public/v1/campaigns/csv");
+    let form = Form::new().part("file", file).text("skipInvalidRows", "true");
+    let form = form.text("name", "Nobody").text("agentId", agent);
+    let refused = send(upload.multipart(form)).await.expect(400);
+    assert_eq!(refused.fields(), [("file", "invalid_rows")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_shows_headers_and_first_rows_also_where_no_phone_column_is_found() {
+    let app = TestApp::start().await;
+    let text = "Wer;Telefon;;\r\nAda\u{202e};+4930123456;;\r\n;;;\r\n;12;;\r\n";
+    let auto = ("separator", "auto");
+    let refused = check(&app.client, text, &[auto]).await.expect(400);
+    let shown = json!({ "headers": ["Wer", "Telefon"], "firstRows": [["AdaU+202E", "+4930123456"], ["", "12"]] });
+    assert_eq!(refused.body["error"]["details"], shown);
+    let named = [auto, ("phoneColumn", "Telefon")];
+    let checked = check(&app.client, text, &named).await.expect(200);
+    let data = checked.data();
+    assert_eq!(
+        json!({ "headers": data["headers"], "firstRows": data["firstRows"] }),
+        shown
+    );
+    assert_eq!(data["timeZones"], json!([{ "zones": ["Europe/Berlin"], "numbers": 1 }]));
+    let wrong = check(&app.client, text, &[("separator", "::")]).await.expect(400);
+    assert_eq!(
+        wrong.fields(),
+        [("separator", "invalid_value"), ("file", "wrong_separator")]
+    );
 }

@@ -151,7 +151,7 @@ async fn the_report_names_row_line_column_and_the_row_that_is_repeated() {
             json!([5, 8, "Mobile", "12", "invalid_phone"]),
         ]
     );
-    assert!(rows[2]["message"].as_str().unwrap().contains("row 2"));
+    assert!(rows[2]["message"].as_str().unwrap().contains("line 4"));
     let many = format!("phone\n{}", "x\n".repeat(1_001));
     let answer = upload(&app.client, &agent, &many, &[]).await.expect(400);
     let details = &answer.body["error"]["details"];

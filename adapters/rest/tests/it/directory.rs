@@ -249,6 +249,16 @@ async fn the_do_not_call_list_is_kept_over_rest() {
         .map(|item| item["phoneNumber"].as_str().unwrap())
         .collect();
     assert_eq!(numbers, ["+15550000002", "+15550000001"]);
+    for (search, found) in [
+        ("%2B1%20(555)%20000-0002", 1),
+        ("000", 2),
+        ("0003", 0),
+        ("Maria", 0),
+        ("_", 0),
+    ] {
+        let answer = app.client.get(&format!("{DO_NOT_CALL}?search={search}")).await;
+        assert_eq!(answer.data().as_array().unwrap().len(), found, "{search}");
+    }
     let stranger = app.stranger().await;
     assert!(all(&stranger, DO_NOT_CALL, 30).await.is_empty());
     for (body, expected) in [

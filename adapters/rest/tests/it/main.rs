@@ -22,6 +22,7 @@ mod campaign_results;
 mod campaign_schedules;
 mod campaigns;
 mod catalog;
+mod contact_files;
 mod contacts;
 mod contract;
 mod conversation_files;

@@ -1,5 +1,7 @@
 //! Accounts, agents, contacts and the do-not-call list.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
@@ -311,16 +313,19 @@ pub trait DirectoryStore: Send + Sync {
     /// Adds a number like [`DirectoryStore::add_do_not_call`], because the person in a call asked for it.
     async fn opt_out(&self, account: AccountId, number: &PhoneNumber, call: AttemptId) -> StoreResult<()>;
 
-    /// Returns the account's do-not-call list, newest first, after `after`, at most `limit`.
+    /// Returns the numbers on the account's do-not-call list that contain `search`, newest first, after `after`, at most
+    /// `limit`.
     async fn do_not_call(
         &self,
         account: AccountId,
+        search: Option<String>,
         after: Option<(Timestamp, PhoneNumber)>,
         limit: i64,
     ) -> StoreResult<Vec<DoNotCallRow>>;
 
-    /// Returns how many of these numbers are on the account's do-not-call list.
-    async fn count_do_not_call(&self, account: AccountId, numbers: &[PhoneNumber]) -> StoreResult<i64>;
+    /// Returns those of these numbers that are on the account's do-not-call list.
+    async fn among_do_not_call(&self, account: AccountId, numbers: &[PhoneNumber])
+    -> StoreResult<HashSet<PhoneNumber>>;
 
     /// Removes a number from the list. Returns `NotFound`.
     async fn remove_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()>;
