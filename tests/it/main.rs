@@ -23,6 +23,7 @@ mod dialer_rules;
 mod disclosure;
 mod documents;
 mod drain;
+mod earlier_database;
 mod exchange_client;
 mod fixed_phrases;
 mod foreign;

@@ -99,6 +99,9 @@ def table():
         if prefix != code and set(names) != set(whole) and placeless(prefix, code):
             names = whole
         zones[prefix] = tuple(sorted(names))
+    # An exchange that has no prefix of its own may be in any zone of its area code, in North America 1 and three digits.
+    for area in {prefix[:4] for prefix in zones if prefix.startswith("1") and len(prefix) > 4}:
+        zones[area] = tuple(sorted({zone for prefix in zones if prefix.startswith(area) for zone in zones[prefix]}))
     # A prefix that says what the one above it says is not needed.
     return {
         prefix: names

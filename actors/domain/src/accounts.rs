@@ -2,7 +2,6 @@
 
 use crate::{
     api_key,
-    id::AccountId,
     ports::store::{Account, ApiKeyStore, DirectoryStore, NewAccount, SessionStore, StoreError},
     secret_token::SecretToken,
 };
@@ -58,10 +57,7 @@ pub async fn create(store: &(impl DirectoryStore + ?Sized), email: &str) -> Resu
     let email = checked(email)?;
     let (api_key, stored) = api_key::generate_key();
     let webhook_secret = generate_webhook_secret();
-    let account = Account {
-        id: AccountId::new(),
-        email: email.clone(),
-    };
+    let account = Account::new(&email);
     let user_id = account.id.to_string();
     let new = NewAccount {
         account,

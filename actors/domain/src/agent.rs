@@ -141,7 +141,7 @@ impl Agent {
         self.takes_calls()
             && own.any(|own| {
                 let here = own.provider.as_deref().is_none_or(|provider| provider == carrier);
-                here && PhoneNumber::parse(&own.number).as_ref() == Ok(number)
+                here && PhoneNumber::stored(&own.number).as_ref() == Ok(number)
             })
     }
 }

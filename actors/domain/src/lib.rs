@@ -4,6 +4,7 @@
 #[macro_use]
 mod spelled;
 
+pub mod account_settings;
 pub mod accounts;
 pub mod admission;
 pub mod agent;

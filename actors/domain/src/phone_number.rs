@@ -1,10 +1,12 @@
 //! Phone numbers in E.164, and the rule by which a text becomes one.
 
+mod country;
 mod notation;
 mod plan;
 
 use std::{fmt, str::FromStr};
 
+pub use country::{Country, UnknownCountry};
 pub use notation::shown;
 use notation::{WHAT_TO_WRITE, Written, is_layout, left_out};
 use plan::Plan;
@@ -48,11 +50,10 @@ impl PhoneNumber {
         Self::parse_in(text, None)
     }
 
-    /// Reads a text as people write a number; one without a plus by the plan of `country` (ISO 3166, two letters), if
-    /// there is one. Layout is removed, and so is the trunk prefix before the national number, such as `(0)`. A second
+    /// Reads a text as people write a number; one without a plus by the plan of `country`, if there is one. Layout is removed, and so is the trunk prefix before the national number, such as `(0)`. A second
     /// number, a range or an extension is an error, and so is a length or country code that does not exist, by the
     /// metadata of libphonenumber.
-    pub fn parse_in(text: &str, country: Option<&str>) -> Result<Self, InvalidPhoneNumber> {
+    pub fn parse_in(text: &str, country: Option<Country>) -> Result<Self, InvalidPhoneNumber> {
         // Most numbers already have this form, and a file may contain a million of them.
         if is_plain(text) && is_usual(&text[1..]) {
             return Ok(Self(text.to_owned()));
@@ -90,8 +91,8 @@ impl PhoneNumber {
         if let Some(plan) = plan::of_digits(digits)
             && let Some(prefix) = plan.trunk_prefix
         {
-            let code = plan.code.to_string();
-            spellings.push(format!("+{code}{prefix}{}", &digits[code.len()..]));
+            let (code, national) = digits.split_at(plan.national_from());
+            spellings.push(format!("+{code}{prefix}{national}"));
         }
         spellings.push(today.0);
         spellings.sort_unstable();
@@ -193,15 +194,15 @@ fn is_plain(text: &str) -> bool {
 /// Returns whether international digits are a number as it is: of a length that its plan has, and without a trunk prefix.
 fn is_usual(digits: &str) -> bool {
     plan::of_digits(digits).is_some_and(|plan| {
-        let national = &digits[plan.code.to_string().len()..];
+        let national = &digits[plan.national_from()..];
         let has_prefix = plan.trunk_prefix.is_some_and(|prefix| national.starts_with(prefix));
         plan.has_length(national.len()) && !has_prefix
     })
 }
 
-fn read(text: &str, country: Option<&str>) -> Result<String, String> {
+fn read(text: &str, country: Option<Country>) -> Result<String, String> {
     let mut written = notation::read(text)?;
-    let home = country.and_then(plan::of_country);
+    let home = country.and_then(Country::plan);
     let Some((plan, national_from)) = plan_of(&written, home)? else {
         return Err(WHAT_TO_WRITE.to_owned());
     };
@@ -243,10 +244,7 @@ fn plan_of(written: &Written, home: Option<&'static Plan>) -> Result<Option<(&'s
         return Ok(None);
     }
     match plan::of_digits(abroad) {
-        Some(plan) => {
-            let code = plan.code.to_string().len();
-            Ok(Some((plan, digits.len() - abroad.len() + code)))
-        }
+        Some(plan) => Ok(Some((plan, digits.len() - abroad.len() + plan.national_from()))),
         None if abroad.starts_with('0') => Ok(None),
         None => Err(format!("no country has the code +{}", &abroad[..3])),
     }
@@ -365,6 +363,8 @@ mod tests {
             ("tel:+1-555-010-0010", "+15550100010"),
             ("\u{202d}+1 555 010 0010\u{202c}", "+15550100010"),
             ("+43 1 58858-22", "+4315885822"),
+            ("+52 1 55 1234 5678", "+525512345678"),
+            ("+52 55 1234 5678", "+525512345678"),
             ("+54 9 11 1234-5678", "+5491112345678"),
             ("+55 (0 11) 91234-5678", "+5511912345678"),
         ] {
@@ -374,6 +374,8 @@ mod tests {
             assert_eq!(read, Ok(number.to_owned()), "{text}");
         }
         for (text, why) in [
+            ("+43 1 58858\u{2013}22", "`22` behind the number"),
+            ("+49 30 1234567\u{2013}68", "`68` behind the number"),
             ("+43 1 58858 - 22", "`22` behind the number is a second one"),
             ("+43 1 58858 (22)", "`22` behind the number"),
             ("+49 30 1234567 / 68", "`68` behind the number"),
@@ -414,7 +416,7 @@ mod tests {
             ("06 1 234 5678", "HU", "+3612345678"),
             ("+15550100010", "DE", "+15550100010"),
         ] {
-            let read = PhoneNumber::parse_in(text, Some(country)).map_err(|error| error.to_string());
+            let read = PhoneNumber::parse_in(text, country.parse().ok()).map_err(|error| error.to_string());
             assert_eq!(read.map(String::from), Ok(number.to_owned()), "{text}");
         }
         assert!(PhoneNumber::parse("030 1234567").is_err());

@@ -21,7 +21,7 @@ pub enum EndReason {
     Failed(String),
     /// The carrier refused it for a reason that the service does not know.
     Refused {
-        /// What refusals for the same reason have in common.
+        /// Name of the reason, the same for each refusal of this kind.
         kind: String,
         /// The carrier's text.
         words: String,

@@ -8,6 +8,7 @@
 )]
 
 mod account_events;
+mod account_settings;
 mod agent_versions;
 mod analytics;
 mod api_keys;
@@ -44,6 +45,7 @@ mod transfer_rules;
 mod webhooks;
 
 pub use account_events::*;
+pub use account_settings::*;
 pub use agent_versions::*;
 pub use analytics::*;
 pub use api_keys::*;
@@ -115,6 +117,7 @@ macro_rules! store_conformance {
             a_contact_is_changed_under_its_version
             the_do_not_call_list_is_read_and_shortened
             a_replaced_secret_is_valid_for_a_day
+            settings_replace_only_those_that_were_read
             an_erased_person_leaves_anonymous_rows
             nothing_is_erased_while_a_call_goes_on
             an_erased_place_in_a_campaign_is_never_dialed

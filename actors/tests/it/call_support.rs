@@ -174,10 +174,7 @@ async fn running(store: &MemoryStore, owner: AccountId, agent: AgentId) -> Campa
 }
 
 async fn claimed(store: &MemoryStore, node: NodeId) -> ClaimedAttempt {
-    let account = Account {
-        id: AccountId::new(),
-        email: "ada@example.org".into(),
-    };
+    let account = Account::new("ada@example.org");
     let owner = account.id;
     let key = StoredApiKey {
         prefix: "k".into(),

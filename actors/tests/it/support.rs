@@ -283,10 +283,7 @@ pub async fn figures(node: &NodeHandle) -> NodeSnapshot {
 }
 
 pub async fn new_account(store: &MemoryStore, email: &str) -> AccountId {
-    let account = Account {
-        id: AccountId::new(),
-        email: email.into(),
-    };
+    let account = Account::new(email);
     let id = account.id;
     let key = StoredApiKey {
         prefix: "rb_test".into(),

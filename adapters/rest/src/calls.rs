@@ -7,10 +7,10 @@ pub mod test_call;
 use actors::single_calls::PlaceError;
 use axum::{extract::State, response::Response};
 use domain::{
+    account_settings::AccountSettings,
     agent::{Agent, LANGUAGE_OVERRIDE},
     conversation::item,
     id::AgentId,
-    phone_number::PhoneNumber,
     ports::store::{Account, CampaignContact, ConversationRow, KeyTicket, NewCall, QueuedCall},
 };
 use serde_json::{Map, Value};
@@ -87,7 +87,7 @@ async fn make(
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<Made> {
     let mut fields = Fields::of(body, "");
-    let (read, overrides) = (read(&mut fields), call_overrides::read(&mut fields));
+    let (read, overrides) = (read(&mut fields, &account.settings), call_overrides::read(&mut fields));
     let (Some(mut new), true) = (read, fields.problems.is_empty()) else {
         return Err(ApiError::Invalid(fields.problems));
     };
@@ -145,11 +145,10 @@ async fn open_variables(
 }
 
 /// Reads the body. Returns `None` if a required field is missing or invalid.
-fn read(fields: &mut Fields<'_>) -> Option<NewCall> {
+fn read(fields: &mut Fields<'_>, settings: &AccountSettings) -> Option<NewCall> {
     fields.only_or(&NAMES, "; put it into `dynamicVariables`");
     let agent = agent_id(fields);
-    let number = fields.required_string("phoneNumber");
-    let phone_number = number.and_then(|text| phone_number(fields, "phoneNumber", text));
+    let phone_number = fields.required_phone_number("phoneNumber", settings);
     let name = fields.string("name").map(str::trim).filter(|name| !name.is_empty());
     if name.is_some_and(|name| name.chars().count() > NAME_CHARACTERS) {
         let message = format!("has more than {NAME_CHARACTERS} characters");
@@ -172,14 +171,6 @@ fn agent_id(fields: &mut Fields<'_>) -> Option<AgentId> {
         fields.problem("agentId", "invalid_value", message);
     }
     id.ok()
-}
-
-fn phone_number(fields: &mut Fields<'_>, name: &str, text: &str) -> Option<PhoneNumber> {
-    let number = PhoneNumber::parse(text);
-    if let Err(error) = &number {
-        fields.problem(name, "invalid_phone", error.to_string());
-    }
-    number.ok()
 }
 
 /// Reads `dynamicVariables`, and `language` as one of them.

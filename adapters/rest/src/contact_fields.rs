@@ -21,11 +21,9 @@ const RESERVED_HEADERS: [&str; 2] = ["contactid", "metadata"];
 
 const KNOWN: [&str; 3] = ["phoneNumber", "name", "email"];
 
-/// A contact from a body. Incomplete if there were problems.
+/// A contact from a body, without its number. Incomplete if there were problems.
 #[derive(Debug, Default)]
 pub struct ContactFields {
-    /// Normalised phone number.
-    pub phone_number: Option<PhoneNumber>,
     /// Name; not blank.
     pub name: Option<String>,
     /// Valid e-mail address.
@@ -34,10 +32,9 @@ pub struct ContactFields {
     pub extra: Map<String, Value>,
 }
 
-/// Reads a contact. Fields in `reserved` belong to the service and are rejected. Fields in `handled` are left
+/// Reads a contact without its number. Fields in `reserved` belong to the service and are rejected. Fields in `handled` are left
 /// to the caller.
 pub fn read(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> ContactFields {
-    let phone_number = fields.required_phone_number("phoneNumber");
     let name = fields.string("name").map(str::trim).filter(|name| !name.is_empty());
     if name.is_some_and(|name| name.chars().count() > NAME_CHARACTERS) {
         let message = format!("has more than {NAME_CHARACTERS} characters");
@@ -49,7 +46,6 @@ pub fn read(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> Con
         fields.problem("email", "invalid_email", format!("`{shown}` is not an e-mail address"));
     }
     ContactFields {
-        phone_number,
         name: name.map(str::to_owned),
         email: email.map(str::to_owned),
         extra: extra(fields, reserved, handled),

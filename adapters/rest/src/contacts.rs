@@ -2,6 +2,7 @@
 
 use axum::{extract::State, response::Response};
 use domain::{
+    account_settings::AccountSettings,
     agent::{Problem, merge},
     id::{AccountId, AttemptId, ContactId},
     phone_number::PhoneNumber,
@@ -88,15 +89,16 @@ async fn make(
     body: &Map<String, Value>,
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<ContactRow> {
-    let new = new_contact(body)?;
+    let mut fields = Fields::of(body, "");
+    let phone_number = fields.required_phone_number("phoneNumber", &account.settings);
+    let new = new_contact(phone_number, fields)?;
     Ok(state.store.create_contact(account.id, new, ticket).await?)
 }
 
-/// Reads a contact from a body.
-fn new_contact(body: &Map<String, Value>) -> ApiResult<NewContact> {
-    let mut fields = Fields::of(body, "");
+/// Reads the fields of a contact besides its number.
+fn new_contact(phone_number: Option<PhoneNumber>, mut fields: Fields<'_>) -> ApiResult<NewContact> {
     let read = contact_fields::read(&mut fields, &RESERVED, &[]);
-    match (read.phone_number, fields.problems.is_empty()) {
+    match (phone_number, fields.problems.is_empty()) {
         (Some(phone_number), true) => Ok(NewContact {
             phone_number,
             name: read.name,
@@ -153,14 +155,15 @@ pub async fn patch(
 ) -> ApiResult<Reply> {
     let outcome = until_written(async || {
         let row = state.store.contact(account.id, id).await.or_no_such("contact")?;
-        let new = patched(&row, &patch)?;
+        let new = patched(&account.settings, &row, &patch)?;
         Ok(state.store.update_contact(account.id, id, row.version, new).await)
     });
     Ok(Reply::ok(view(&outcome.await?.or_no_such("contact")?)))
 }
 
-/// Returns the contact after the patch. An invalid field name is rejected even if the field would be removed.
-fn patched(row: &ContactRow, patch: &Map<String, Value>) -> ApiResult<NewContact> {
+/// Returns the contact after the patch. An invalid field name is rejected even if the field would be removed. A number of
+/// an earlier rule that is not changed stays.
+fn patched(settings: &AccountSettings, row: &ContactRow, patch: &Map<String, Value>) -> ApiResult<NewContact> {
     let mut problems = Vec::new();
     for (name, _) in patch.iter().filter(|(_, value)| value.is_null()) {
         if RESERVED.contains(&name.as_str()) {
@@ -174,7 +177,12 @@ fn patched(row: &ContactRow, patch: &Map<String, Value>) -> ApiResult<NewContact
     let mut merged = Value::Object(known);
     merge(&mut merged, &Value::Object(patch.clone()));
     let merged = merged.as_object().cloned().unwrap_or_default();
-    match new_contact(&merged) {
+    let mut fields = Fields::of(&merged, "");
+    let phone_number = match merged.get("phoneNumber").and_then(Value::as_str) {
+        Some(same) if same == row.phone_number.as_str() => Some(row.phone_number.clone()),
+        _ => fields.required_phone_number("phoneNumber", settings),
+    };
+    match new_contact(phone_number, fields) {
         Ok(new) if problems.is_empty() => Ok(new),
         Ok(_) => Err(ApiError::Invalid(problems)),
         Err(ApiError::Invalid(found)) => {

@@ -65,7 +65,7 @@ pub async fn add(
 ) -> ApiResult<Reply> {
     let mut fields = Fields::of(&body, "");
     fields.only(&["phoneNumber"]);
-    let number = fields.required_phone_number("phoneNumber");
+    let number = fields.required_phone_number("phoneNumber", &account.settings);
     let (Some(number), true) = (number, fields.problems.is_empty()) else {
         return Err(ApiError::Invalid(fields.problems));
     };
@@ -77,9 +77,15 @@ pub async fn add(
 pub async fn remove(
     State(state): State<RestState>,
     Caller(account): Caller,
-    PathId(number): PathId<PhoneNumber>,
+    PathId(text): PathId<String>,
     _: Query<NoParameters>,
 ) -> ApiResult<Reply> {
+    // The list may hold numbers of an earlier rule.
+    let number = account
+        .settings
+        .phone_number(&text)
+        .or_else(|_| PhoneNumber::stored(&text));
+    let number = number.map_err(|_| ApiError::NotFound("there is nothing with this id".into()))?;
     let removed = state.store.remove_do_not_call(account.id, &number).await;
     removed.or_no_such("number on the do-not-call list")?;
     Ok(Reply::ok(DoNotCallDeleted {

@@ -1,7 +1,10 @@
 //! Reads the fields of a JSON object with types, rejects unknown ones, and lists every problem with its path.
 
+use std::fmt::Display;
+
 pub use domain::suggestion::suggestion;
 use domain::{
+    account_settings::AccountSettings,
     agent::{Problem, merge},
     phone_number::PhoneNumber,
 };
@@ -113,12 +116,20 @@ impl<'a> Fields<'a> {
     }
 
     /// Reads a required phone number and normalises it.
-    pub fn required_phone_number(&mut self, name: &str) -> Option<PhoneNumber> {
-        let parsed = PhoneNumber::parse(self.required_string(name)?);
-        if let Err(error) = &parsed {
-            self.problem(name, "invalid_phone", error.to_string());
-        }
-        parsed.ok()
+    pub fn required_phone_number(&mut self, name: &str, settings: &AccountSettings) -> Option<PhoneNumber> {
+        self.required_string(name)?;
+        self.phone_number(name, settings)
+    }
+
+    /// Reads a phone number and normalises it.
+    pub fn phone_number(&mut self, name: &str, settings: &AccountSettings) -> Option<PhoneNumber> {
+        let text = self.string(name)?;
+        self.parsed(name, "invalid_phone", settings.phone_number(text))
+    }
+
+    /// Returns what a text was parsed to, or reports why it could not be.
+    pub fn parsed<T, E: Display>(&mut self, name: &str, code: &'static str, parsed: Result<T, E>) -> Option<T> {
+        parsed.map_err(|error| self.problem(name, code, error.to_string())).ok()
     }
 
     /// Reads a boolean; false if it is missing.

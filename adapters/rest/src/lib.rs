@@ -193,6 +193,7 @@ pub fn routes(state: RestState) -> Router {
         .route("/public/v1/me/api-key/regenerate", post(me::regenerate_key))
         .merge(api_keys::routes())
         .merge(session::routes())
+        .route("/public/v1/me/settings", get(me::settings).patch(me::change_settings))
         .route("/public/v1/me/webhook-secret", get(me::webhook_secret))
         .route("/public/v1/me/webhook-secret/rotate", post(me::rotate_webhook_secret))
         .route("/public/v1/agents", get(agents::list))

@@ -1,19 +1,22 @@
-//! The account of the key: its identity, its key, and the secret that signs its webhooks.
+//! The account of the key: its identity, settings, key, and the secret that signs its webhooks.
 
 use axum::extract::State;
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::{
     RestState,
     auth::{Caller, CallerKey, Credential},
-    body::OptionalJsonObject,
+    body::{JsonObject, OptionalJsonObject},
     envelope::Reply,
-    error::ApiResult,
-    fields,
+    error::{ApiResult, OrNoSuch},
+    fields::{self, Fields, patched},
+    optimistic::until_written,
     query::{NoParameters, Query},
 };
 use domain::{
+    account_settings::AccountSettings,
     accounts::generate_webhook_secret,
     api_key::{PlainKey, generate_key},
     id::AccountId,
@@ -88,6 +91,47 @@ pub async fn webhook_secret(
     Ok(Reply::ok(WebhookSecret {
         webhook_secret: secrets.current,
     }))
+}
+
+/// Handles `GET /public/v1/me/settings`.
+pub async fn settings(Caller(account): Caller, _: Query<NoParameters>) -> Reply {
+    Reply::ok(account.settings)
+}
+
+/// Handles `PATCH /public/v1/me/settings`, a merge patch; `null` resets a setting to its default.
+pub async fn change_settings(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    _: Query<NoParameters>,
+    JsonObject(patch): JsonObject,
+) -> ApiResult<Reply> {
+    let patch = Value::Object(patch);
+    let outcome = until_written(async || {
+        let before = state.store.account(account.id).await?.settings;
+        let merged = patched(json!(before), &patch, &[]);
+        let after = read_settings(merged.as_object().unwrap_or(&Map::new()))?;
+        let written = state.store.set_account_settings(account.id, before, after).await;
+        Ok(written.map(|()| after))
+    });
+    Ok(Reply::ok(outcome.await?.or_no_such("account")?))
+}
+
+fn read_settings(body: &Map<String, Value>) -> ApiResult<AccountSettings> {
+    let mut fields = Fields::of(body, "");
+    fields.only(&["defaultCountry", "timezone"]);
+    let country = fields.string("defaultCountry").map(str::parse);
+    let zone = fields.string("timezone").map(|text| {
+        let zone = text.parse();
+        zone.map_err(|_| format!("`{text:.40}` is not an IANA time zone; write one such as `Europe/Berlin`"))
+    });
+    let settings = AccountSettings {
+        default_country: country.and_then(|country| fields.parsed("defaultCountry", "not_allowed", country)),
+        timezone: zone
+            .and_then(|zone| fields.parsed("timezone", "not_allowed", zone))
+            .unwrap_or_default(),
+    };
+    fields.end()?;
+    Ok(settings)
 }
 
 /// Handles `POST /public/v1/me/webhook-secret/rotate`. The old secret stays valid for a day.

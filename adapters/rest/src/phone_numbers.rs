@@ -245,7 +245,7 @@ fn entries(row: &AgentRow) -> Vec<Value> {
 
 fn is_of(entry: &Value, number: &PhoneNumber) -> bool {
     let text = entry.get("number").and_then(Value::as_str);
-    text.is_some_and(|text| PhoneNumber::parse(text).as_ref() == Ok(number))
+    text.is_some_and(|text| PhoneNumber::stored(text).as_ref() == Ok(number))
 }
 
 fn with(row: &AgentRow, number: &PhoneNumber, provider: Option<&str>) -> Vec<Value> {

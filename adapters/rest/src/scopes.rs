@@ -14,9 +14,10 @@ const ADMIN: &[Scope] = &[Scope::Admin];
 const BASE: &str = "/public/v1";
 
 /// Exceptions: method (`*` for all), path (a prefix if it ends with `…`), scopes. The first match applies.
-const EXCEPTIONS: [(&str, &str, &[Scope]); 20] = [
+const EXCEPTIONS: [(&str, &str, &[Scope]); 21] = [
     // The response is a key with all scopes.
     ("POST", "/me/api-key/regenerate", &Scope::ALL),
+    ("PATCH", "/me/settings", ADMIN),
     ("*", "/me/api-keys…", ADMIN),
     ("*", "/me/webhook-secret…", ADMIN),
     ("*", "/webhooks…", ADMIN),

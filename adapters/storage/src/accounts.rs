@@ -1,6 +1,7 @@
 //! Accounts and the secrets that sign their deliveries.
 
 use domain::{
+    account_settings::AccountSettings,
     id::AccountId,
     ports::store::{Account, NewAccount, SECRET_KEPT_US, StoreError, StoreResult, StoredApiKey, WebhookSecrets},
 };
@@ -40,11 +41,37 @@ pub(super) fn read(row: &AnyRow) -> StoreResult<Account> {
     Ok(Account {
         id: row.id("id")?,
         email: row.text("email")?,
+        settings: AccountSettings {
+            default_country: row.maybe_id("default_country")?,
+            timezone: row.id("timezone")?,
+        },
     })
 }
 
+pub(super) async fn set_settings(
+    work: Work<'_>,
+    id: AccountId,
+    before: AccountSettings,
+    after: AccountSettings,
+) -> StoreResult<()> {
+    let code = |settings: &AccountSettings| settings.default_country.map(|country| country.code().to_owned());
+    let update = sqlx::query(
+        "UPDATE accounts SET default_country = $1, timezone = $2 \
+         WHERE id = $3 AND default_country IS NOT DISTINCT FROM $4 AND timezone = $5",
+    )
+    .bind(code(&after))
+    .bind(after.timezone.name())
+    .bind(id.to_string())
+    .bind(code(&before))
+    .bind(before.timezone.name());
+    match affected(update, work.conn).await? {
+        0 => Err(StoreError::Stale),
+        _ => Ok(()),
+    }
+}
+
 pub(super) async fn get(work: Work<'_>, id: AccountId) -> StoreResult<Account> {
-    let row = sqlx::query("SELECT id, email FROM accounts WHERE id = $1")
+    let row = sqlx::query("SELECT * FROM accounts WHERE id = $1")
         .bind(id.to_string())
         .fetch_optional(work.conn)
         .await

@@ -61,8 +61,10 @@ UNION ALL SELECT account, hash, prefix, id, name, scopes, created_at, expires_at
 
 async fn with_prefix(work: Work<'_>, prefix: String) -> StoreResult<Vec<FoundKey>> {
     let now = work.now;
-    let sql =
-        format!("SELECT a.id, a.email, k.* FROM ({ALL}) k JOIN accounts a ON a.id = k.account WHERE k.prefix = $1");
+    let sql = format!(
+        "SELECT a.id, a.email, a.default_country, a.timezone, k.* FROM ({ALL}) k JOIN accounts a ON a.id = k.account \
+         WHERE k.prefix = $1"
+    );
     let rows = composed(sql)
         .bind(prefix)
         .fetch_all(work.conn)
@@ -115,7 +117,7 @@ fn unhex(text: &str) -> StoreResult<[u8; 32]> {
 }
 
 async fn replace_own(mut work: Work<'_>, email: String, key: StoredApiKey, keep: Option<SessionId>) -> StoreResult<()> {
-    let row = sqlx::query("SELECT id, email FROM accounts WHERE email = $1")
+    let row = sqlx::query("SELECT * FROM accounts WHERE email = $1")
         .bind(email)
         .fetch_optional(&mut *work.conn)
         .await

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use domain::{
+    account_settings::AccountSettings,
     agent::changed_fields,
     id::{AccountId, AgentId, AttemptId, ContactId},
     phone_number::PhoneNumber,
@@ -29,6 +30,16 @@ impl DirectoryStore for SqlStore {
 
     async fn rotate_webhook_secret(&self, account: AccountId, secret: String) -> StoreResult<()> {
         self.write(move |work| Box::pin(accounts::rotate_secret(work, account, secret)))
+            .await
+    }
+
+    async fn set_account_settings(
+        &self,
+        account: AccountId,
+        before: AccountSettings,
+        after: AccountSettings,
+    ) -> StoreResult<()> {
+        self.write(move |work| Box::pin(accounts::set_settings(work, account, before, after)))
             .await
     }
 

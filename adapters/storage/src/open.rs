@@ -56,6 +56,7 @@ const FILES: &[(&str, &str)] = &files![
     "0022_test_calls",
     "0023_undialed",
     "0024_refusals",
+    "0025_account_settings",
     "0026_evidence",
 ];
 

@@ -260,7 +260,7 @@ impl Columns for AnyRow {
 // None of these puts a phone number or other personal value into an error.
 fn parsed<T: FromStr>(name: &str, text: &str) -> StoreResult<T> {
     text.parse()
-        .map_err(|_| StoreError::Damaged(format!("column {name} is not an id")))
+        .map_err(|_| StoreError::Damaged(format!("column {name} is not of its type")))
 }
 
 fn phone_number(name: &str, text: &str) -> StoreResult<PhoneNumber> {

@@ -52,7 +52,7 @@ impl SessionStore for SqlStore {
 
 /// Sessions that have not ended. A key that is there counts with its present name, scopes and end.
 const OPEN: &str = "\
-SELECT a.id, a.email, s.id AS session, s.created_at, s.last_used_at, s.expires_at, \
+SELECT a.id, a.email, a.default_country, a.timezone, s.id AS session, s.created_at, s.last_used_at, s.expires_at, \
 COALESCE(k.name, s.key_name) AS key_name, COALESCE(k.scopes, s.scopes) AS scopes, \
 COALESCE(k.expires_at, s.key_expires_at) AS key_expires_at \
 FROM sessions s JOIN accounts a ON a.id = s.account \
@@ -194,7 +194,7 @@ async fn add_link(work: Work<'_>, email: String, token: TokenHash) -> StoreResul
 }
 
 async fn first(work: Work<'_>, limit: i64) -> StoreResult<Vec<Account>> {
-    let rows = sqlx::query("SELECT id, email FROM accounts ORDER BY created_at, id LIMIT $1")
+    let rows = sqlx::query("SELECT * FROM accounts ORDER BY created_at, id LIMIT $1")
         .bind(limit)
         .fetch_all(work.conn)
         .await;

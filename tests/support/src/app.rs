@@ -241,10 +241,7 @@ pub async fn serve_router_in(tls: Option<Tls>, router: Router, limits: ServerLim
 /// Creates an account and returns it with its key.
 pub async fn new_account(store: &dyn Store, email: &str) -> (Account, String) {
     let (plain, key) = generate_key();
-    let account = Account {
-        id: AccountId::new(),
-        email: email.to_owned(),
-    };
+    let account = Account::new(email);
     let new = NewAccount {
         account: account.clone(),
         webhook_secret: "whsec_test".into(),

@@ -127,7 +127,7 @@ pub fn named_numbers(stored: &Map<String, Value>) -> BTreeMap<PhoneNumber, bool>
     let rotated = rotated.into_iter().flatten().map(|number| (number, false));
     let mut numbers = BTreeMap::new();
     for (number, answered) in own.map(|number| (number, answers)).chain(rotated) {
-        if let Some(number) = number.as_str().and_then(|text| PhoneNumber::parse(text).ok()) {
+        if let Some(number) = number.as_str().and_then(|text| PhoneNumber::stored(text).ok()) {
             *numbers.entry(number).or_insert(false) |= answered;
         }
     }

@@ -56,12 +56,9 @@ pub(super) fn language(text: &str) -> Result<String, String> {
 
 /// Accepts a phone number and normalises it to E.164.
 pub(super) fn phone_number(text: &str) -> Result<String, String> {
-    PhoneNumber::parse(text).map(String::from).map_err(|_| {
-        format!(
-            "{} is not a phone number: write + and 7 to 15 digits, such as \"+15551234567\"",
-            quoted(text)
-        )
-    })
+    PhoneNumber::parse(text)
+        .map(String::from)
+        .map_err(|error| error.to_string())
 }
 
 /// Accepts a label that can mark a voice in the model's markup, as in `<Ana>…</Ana>`.

@@ -47,7 +47,10 @@ impl UsableTransfer {
     /// Returns whether a model that names this destination means this transfer.
     pub fn is_to(&self, named: &str) -> bool {
         match &self.to {
-            Destination::Phone(number) => PhoneNumber::parse(named).is_ok_and(|named| named == *number),
+            Destination::Phone(number) => PhoneNumber::stored(named).is_ok_and(|named| {
+                let mut spellings = named.spellings().into_iter();
+                spellings.any(|spelling| spelling == number.as_str())
+            }),
             Destination::Sip(address) => address == named.trim(),
         }
     }
@@ -63,7 +66,7 @@ impl TransferToNumber {
 
 fn destination(to: &TransferDestination) -> Option<Destination> {
     let phone = || {
-        PhoneNumber::parse(to.phone_number.as_deref()?)
+        PhoneNumber::stored(to.phone_number.as_deref()?)
             .ok()
             .map(Destination::Phone)
     };

@@ -34,7 +34,7 @@ pub(super) fn read(text: &str) -> Result<Written, String> {
             '/' => written.split(),
             _ if is_dash(c) => {
                 let next_is_space = characters.peek().is_some_and(|(_, next)| next.is_whitespace());
-                if spaced && next_is_space {
+                if is_range(c) || (spaced && next_is_space) {
                     written.split();
                 }
             }
@@ -100,6 +100,11 @@ fn is_dash(c: char) -> bool {
         c,
         '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}'
     )
+}
+
+/// Returns whether a dash is one that marks ranges, also without spaces.
+fn is_range(dash: char) -> bool {
+    matches!(dash, '\u{2013}'..='\u{2015}')
 }
 
 /// Returns whether a character is not seen: marks of direction and width that copied texts contain, and controls.

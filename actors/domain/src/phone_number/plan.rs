@@ -71,6 +71,11 @@ fn matches(descriptor: &Descriptor, national: &str) -> bool {
 }
 
 impl Plan {
+    /// Returns where the national number begins in the digits of an international one.
+    pub(super) fn national_from(&self) -> usize {
+        self.code.to_string().len()
+    }
+
     /// Returns the metadata of the code's countries, the main one first.
     fn regions(&self) -> Vec<&'static Metadata> {
         DATABASE.by_code(&self.code).unwrap_or_default()
@@ -165,6 +170,9 @@ fn in_words(count: u32) -> String {
 mod tests {
     use super::*;
 
+    /// Prefixes of numbers that were written before a plan changed, which the metadata no longer has.
+    const FORMER_PREFIXES: [(u16, &str); 1] = [(52, "1")];
+
     /// Makes a line of the table from the metadata.
     fn line(code: u16) -> String {
         let regions = DATABASE.by_code(&code).unwrap();
@@ -175,7 +183,9 @@ mod tests {
         let bits = lengths.fold(0_u32, |all, length| {
             all | 1_u32.checked_shl((*length).into()).unwrap_or(0)
         });
-        let prefix = regions[0].national_prefix().map(|prefix| format!(" {prefix}"));
+        let former = FORMER_PREFIXES.iter().find(|(of, _)| *of == code);
+        let prefix = regions[0].national_prefix().or(former.map(|(_, prefix)| *prefix));
+        let prefix = prefix.map(|prefix| format!(" {prefix}"));
         format!("{code} {bits:x}{}\n", prefix.unwrap_or_default())
     }
 

@@ -102,7 +102,7 @@ pub enum DialError {
     /// The carrier refused for a reason that its documents do not explain. Certainly not dialed.
     #[error("refused for an unknown reason ({kind}): {words}")]
     Unclassified {
-        /// What refusals for the same reason have in common: status and error code.
+        /// Name of the reason, from status and error code: the same for each refusal of this kind.
         kind: String,
         /// The carrier's text.
         words: String,

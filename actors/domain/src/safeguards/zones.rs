@@ -9,9 +9,6 @@ use crate::phone_number::PhoneNumber;
 /// Lines of digits and zones; created by `phone_zones.py` in the same folder.
 const TABLE: &str = include_str!("../../data/phone_zones.txt");
 
-/// Digits of an area code of North America with its country code.
-const AREA_CODE: usize = 4;
-
 struct Table {
     zones: HashMap<&'static str, Vec<Tz>>,
     longest: usize,
@@ -25,22 +22,6 @@ static PARSED: LazyLock<Table> = LazyLock::new(|| {
             Some((prefix, names.split(' ').filter_map(|name| name.parse().ok()).collect()))
         })
         .collect();
-    // An exchange that has no line of its own may be in any zone of its area code. In North America every area code has
-    // three digits behind the 1.
-    let within: Vec<(&str, Vec<Tz>)> = zones
-        .iter()
-        .filter(|(prefix, _)| prefix.starts_with('1') && prefix.len() > AREA_CODE)
-        .map(|(prefix, inner)| (&prefix[..AREA_CODE], inner.clone()))
-        .collect();
-    let mut zones = zones;
-    for (area, inner) in within {
-        let Some(all) = zones.get_mut(area) else { continue };
-        for zone in inner {
-            if !all.contains(&zone) {
-                all.push(zone);
-            }
-        }
-    }
     let longest = zones.keys().map(|prefix| prefix.len()).max().unwrap_or(0);
     Table { zones, longest }
 });

@@ -14,7 +14,7 @@ pub(super) struct Disclosing {
     over: bool,
     /// The speech that says it.
     speech: Option<SpeechId>,
-    /// What is said next, and whether that is protected.
+    /// Words that follow, and whether they are protected.
     then: Option<(String, bool)>,
 }
 

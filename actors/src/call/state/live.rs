@@ -188,7 +188,7 @@ impl State {
                 self.user.unanswered = true;
                 self.next_command(now_ms, fx);
             }
-            // What should follow the disclosure is cut off.
+            // Cuts off the words that should follow the disclosure.
             Phase::Greeting | Phase::Speaking if interrupt && self.discloses() => self.disclose_alone(),
             Phase::Greeting | Phase::Speaking if interrupt => {
                 let is_answer = self.speech.as_ref().is_some_and(|speech| speech.by_model);

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{MemoryStore, tables::Tables};
 use domain::{
+    account_settings::AccountSettings,
     agent::{changed_fields, named_numbers, referenced_agents},
     id::{AccountId, AgentId, AttemptId, ContactId},
     phone_number::PhoneNumber,
@@ -171,6 +172,20 @@ impl DirectoryStore for MemoryStore {
         let secrets = tables.secrets.get_mut(&account).ok_or(StoreError::NotFound)?;
         let replaced = std::mem::replace(&mut secrets.0, secret);
         secrets.1 = Some((replaced, until));
+        Ok(())
+    }
+
+    async fn set_account_settings(
+        &self,
+        account: AccountId,
+        before: AccountSettings,
+        after: AccountSettings,
+    ) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        match tables.accounts.get_mut(&account) {
+            Some(account) if account.settings == before => account.settings = after,
+            _ => return Err(StoreError::Stale),
+        }
         Ok(())
     }
 

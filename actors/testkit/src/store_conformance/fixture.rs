@@ -87,10 +87,7 @@ pub fn contact(n: usize) -> CampaignContact {
 
 pub fn new_account(email: &str) -> NewAccount {
     NewAccount {
-        account: Account {
-            id: AccountId::new(),
-            email: email.to_owned(),
-        },
+        account: Account::new(email),
         webhook_secret: "secret".to_owned(),
         key: StoredApiKey {
             prefix: format!("rb_{email}"),

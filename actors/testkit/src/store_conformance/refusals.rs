@@ -50,7 +50,7 @@ pub async fn the_third_unknown_refusal_in_a_row_delays_a_campaign_whoever_dialed
     assert_eq!(row.next_run_at, Some(scene.clock.now().plus(Duration::from_secs(600))));
     let reason = row.reason.unwrap();
     assert!(reason.contains("+*********56 displeases us"), "{reason}");
-    // What was dialed before is not used up.
+    // A refusal of an earlier dial does not use up the one of the ten minutes.
     other.refuse(open[3], Some("a")).await;
     assert_eq!(scene.left(campaign).await, (CampaignStatus::Delayed, 3, 6));
     // A known reason is the contact's own.

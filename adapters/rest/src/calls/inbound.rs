@@ -3,6 +3,7 @@
 use actors::lines::{MOST_WITHOUT_SOCKET, WantedAgent};
 use axum::{extract::State, response::Response};
 use domain::{
+    account_settings::AccountSettings,
     agent::{self, Agent},
     id::{AgentId, AttemptId},
     phone_number::PhoneNumber,
@@ -15,7 +16,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{agent_id, phone_number, variables};
+use super::{agent_id, variables};
 use crate::{
     RestState,
     auth::Caller,
@@ -126,7 +127,7 @@ async fn make(
         to,
         mut variables,
         overrides,
-    } = read(body)?;
+    } = read(body, &account.settings)?;
     let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
     let agent = complete(&row)?;
     if !agent.takes_calls() {
@@ -198,14 +199,11 @@ struct Wanted {
     overrides: Map<String, Value>,
 }
 
-fn read(body: &Map<String, Value>) -> ApiResult<Wanted> {
+fn read(body: &Map<String, Value>, settings: &AccountSettings) -> ApiResult<Wanted> {
     let mut fields = Fields::of(body, "");
     fields.only(&NAMES);
     let agent = agent_id(&mut fields);
-    let mut number = |name| {
-        let text = fields.string(name)?;
-        phone_number(&mut fields, name, text)
-    };
+    let mut number = |name| fields.phone_number(name, settings);
     let (from, to) = (number("from"), number("to"));
     let (variables, overrides) = (variables(&mut fields), call_overrides::read(&mut fields));
     match (agent, fields.problems.is_empty()) {

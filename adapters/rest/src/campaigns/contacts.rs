@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use domain::{
+    account_settings::AccountSettings,
     agent::{Agent, Problem},
     id::{AccountId, ContactId},
     phone_number::PhoneNumber,
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// Reads the contacts. Returns the valid ones with their index; problems of the others are added to `fields`.
-fn read(fields: &mut Fields<'_>) -> Vec<(usize, CampaignContact)> {
+fn read(fields: &mut Fields<'_>, settings: &AccountSettings) -> Vec<(usize, CampaignContact)> {
     if let Some(Value::Array(items)) = fields.value("contacts")
         && items.is_empty()
     {
@@ -37,7 +38,7 @@ fn read(fields: &mut Fields<'_>) -> Vec<(usize, CampaignContact)> {
             continue;
         };
         let mut own = Fields::of(map, path);
-        let contact = contact(&mut own);
+        let contact = contact(&mut own, settings);
         if let Some(contact) = contact {
             match seen.get(&contact.phone_number) {
                 Some(first) => {
@@ -55,7 +56,8 @@ fn read(fields: &mut Fields<'_>) -> Vec<(usize, CampaignContact)> {
     contacts
 }
 
-fn contact(fields: &mut Fields<'_>) -> Option<CampaignContact> {
+fn contact(fields: &mut Fields<'_>, settings: &AccountSettings) -> Option<CampaignContact> {
+    let phone_number = fields.required_phone_number("phoneNumber", settings);
     let read = contact_fields::read(fields, &["metadata"], &["contactId"]);
     for name in read.extra.keys() {
         if let Some(why) = unknown_override(name) {
@@ -74,7 +76,7 @@ fn contact(fields: &mut Fields<'_>) -> Option<CampaignContact> {
         id.ok()
     });
     Some(CampaignContact {
-        phone_number: read.phone_number?,
+        phone_number: phone_number?,
         contact,
         name: read.name,
         email: read.email,
@@ -160,7 +162,7 @@ pub async fn read_all(
     {
         return Ok(None);
     }
-    let given = read(fields);
+    let given = read(fields, &store.account(account).await?.settings);
     let ids = read_ids(fields);
     let problems: &mut Vec<Problem> = &mut fields.problems;
     check_ids(store, account, &given, problems).await?;

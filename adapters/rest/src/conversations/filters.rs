@@ -131,7 +131,9 @@ fn unix_time(text: &str) -> Option<Timestamp> {
 /// Reads a phone number. In a query a `+` that is not percent-encoded arrives as a space.
 fn phone_number(text: &str) -> Option<PhoneNumber> {
     let plus = text.strip_prefix(' ').map(|rest| format!("+{rest}"));
-    PhoneNumber::parse(plus.as_deref().unwrap_or(text)).ok()
+    let text = plus.as_deref().unwrap_or(text);
+    // Calls of earlier versions may have numbers of an earlier rule.
+    PhoneNumber::parse(text).or_else(|_| PhoneNumber::stored(text)).ok()
 }
 
 fn one_of(words: &[&str]) -> String {

@@ -90,7 +90,7 @@ async fn transfer(
 ) -> ApiResult<Reply> {
     let mut fields = Fields::of(&body, "");
     fields.only(&["phoneNumber", "transferType", "message"]);
-    let number = fields.required_phone_number("phoneNumber");
+    let number = fields.required_phone_number("phoneNumber", &account.settings);
     let wanted = fields.string("transferType");
     if let Some(wanted) = wanted.filter(|wanted| !TRANSFER_TYPES.contains(wanted)) {
         let message = format!("`{wanted:.40}` is not one of {}", TRANSFER_TYPES.join(", "));

@@ -5,7 +5,9 @@ use crate::{
     health::Health,
     me::{ApiKey, Identity, WebhookSecret},
 };
+use domain::account_settings::AccountSettings;
 use serde_json::json;
+use utoipa::ToSchema;
 
 /// Returns the operations of the service itself.
 pub fn service() -> Vec<Operation> {
@@ -27,9 +29,20 @@ pub fn service() -> Vec<Operation> {
     ]
 }
 
+/// Changes of the settings (RFC 7396). `null` resets one to its default.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SettingsPatch {
+    /// Country by whose plan numbers without `+` are read (ISO 3166, two letters).
+    pub default_country: Option<String>,
+    /// Zone of the times in files (IANA).
+    pub timezone: Option<String>,
+}
+
 /// Returns the operations of the account.
 pub fn operations() -> Vec<Operation> {
     let secret = json!({ "webhookSecret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" });
+    let settings = json!({ "defaultCountry": "DE", "timezone": "Europe/Berlin" });
     vec![
         Operation::get("/public/v1/me", "me", "Get the account of the key")
             .ok::<Identity>(json!({ "userId": samples::USER, "email": samples::EMAIL })),
@@ -45,6 +58,15 @@ pub fn operations() -> Vec<Operation> {
         )
         .optional_body::<NoFields>(json!({ "nothing": {} }))
         .ok::<ApiKey>(json!({ "apiKey": "rb_3f9c1d2e4b5a69788796a5b4c3d2e1f0" })),
+        Operation::get("/public/v1/me/settings", "getSettings", "Read the account's settings")
+            .ours()
+            .ok::<AccountSettings>(settings.clone()),
+        Operation::patch("/public/v1/me/settings", "updateSettings", "Change the account's settings")
+            .ours()
+            .note("They apply to numbers, files and exports from the response on.")
+            .body::<SettingsPatch>(json!({ "nothing": {}, "some": settings }))
+            .ok::<AccountSettings>(settings)
+            .invalid("defaultCountry", "not_allowed", "`Germany` is not a country; write the two letters of ISO 3166, such as `DE`"),
         Operation::get(
             "/public/v1/me/webhook-secret",
             "webhookSecret",

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod account_settings;
 mod agent_fields;
 mod agent_graphs;
 mod agent_versions;

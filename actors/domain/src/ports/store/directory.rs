@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{KeyTicket, Removal, StoreResult};
 use crate::{
+    account_settings::AccountSettings,
     id::{AccountId, AgentId, AttemptId, ContactId},
     phone_number::PhoneNumber,
     time::Timestamp,
@@ -19,6 +20,19 @@ pub struct Account {
     pub id: AccountId,
     /// E-mail address, unique.
     pub email: String,
+    /// Settings.
+    pub settings: AccountSettings,
+}
+
+impl Account {
+    /// Returns a new account with default settings.
+    pub fn new(email: &str) -> Self {
+        Self {
+            id: AccountId::new(),
+            email: email.to_owned(),
+            settings: AccountSettings::default(),
+        }
+    }
 }
 
 /// An API key in its stored form.
@@ -215,6 +229,14 @@ pub trait DirectoryStore: Send + Sync {
 
     /// Replaces the secret; the old one stays valid for a day. Returns `NotFound`.
     async fn rotate_webhook_secret(&self, account: AccountId, secret: String) -> StoreResult<()>;
+
+    /// Replaces settings that are `before` now. Returns `Stale` if they are others.
+    async fn set_account_settings(
+        &self,
+        account: AccountId,
+        before: AccountSettings,
+        after: AccountSettings,
+    ) -> StoreResult<()>;
 
     /// Creates an agent (version 1) with its references to the documents, groups and agents it names. Returns
     /// `Stale` if one of them is deleted, and `Exists("number")` if a number belongs to another account or
