@@ -31,7 +31,8 @@ use support::{
 
 /// A word in all resources of the owner.
 const WORD: &str = "heron-7731";
-const NUMBER: &str = "+15550107731";
+/// Numbers of the owner, without their last digit.
+const NUMBERS: &str = "+1555010773";
 /// An id that nobody ever had.
 const NOBODYS: &str = "0198d1a0-0000-7000-8000-00000000000a";
 /// One number that is on nobody's list.
@@ -157,7 +158,7 @@ impl Owned {
 }
 
 /// Creates one resource of each kind for an account.
-async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Owned {
+async fn furnish(app: &TestApp, client: &Client, word: &str, numbers: &str) -> Owned {
     let made = async |path: &str, body: Value, id: &str| {
         let answer = client.post(&format!("/public/v1{path}"), body).await.expect(201);
         answer.text(&format!("/data/{id}"))
@@ -169,20 +170,23 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
         "agentId",
     )
     .await;
-    let numbers = format!("/public/v1/phone-numbers/{number}2");
-    client.patch(&numbers, json!({ "agentId": agent })).await.expect(200);
-    let contact = json!({ "phoneNumber": number, "name": word });
+    let answered = format!("/public/v1/phone-numbers/{numbers}2");
+    client.patch(&answered, json!({ "agentId": agent })).await.expect(200);
+    let contact = json!({ "phoneNumber": format!("{numbers}0"), "name": word });
     let tool = json!({ "name": word, "description": word, "url": format!("https://example.com/{word}") });
-    let rule = json!({ "name": word, "transferDestination": { "phoneNumber": number } });
+    let rule = json!({ "name": word, "transferDestination": { "phoneNumber": format!("{numbers}0") } });
     let document = json!({ "name": word, "text": word });
     let campaign = json!({ "name": word, "agentId": agent, "contacts": [contact] });
     let document = made("/knowledge-base/documents/text", document, "documentId").await;
     let group = json!({ "name": word, "documentIds": [document] });
     client
-        .post("/public/v1/do-not-call", json!({ "phoneNumber": format!("{number}9") }))
+        .post(
+            "/public/v1/do-not-call",
+            json!({ "phoneNumber": format!("{numbers}9") }),
+        )
         .await
         .expect(201);
-    let call = json!({ "agentId": agent, "phoneNumber": format!("{number}1"), "name": word });
+    let call = json!({ "agentId": agent, "phoneNumber": format!("{numbers}1"), "name": word });
     let conversation = made("/calls", call, "conversationId").await;
     // The call is over, so that all of it could be disclosed.
     let node = NodeId::new();
@@ -239,7 +243,7 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
             ("campaignId", made("/campaigns", campaign, "campaignId").await),
             ("conversationId", conversation),
             ("documentId", document),
-            ("phoneNumber", format!("{number}9")),
+            ("phoneNumber", format!("{numbers}9")),
             ("version", "1".to_owned()),
             ("agentId", agent),
         ]
@@ -383,13 +387,13 @@ fn blind(body: &Value, id: &str) -> String {
 #[tokio::test(start_paused = true)]
 async fn an_id_of_another_account_is_as_one_that_never_was_at_every_place() {
     let app = TestApp::start().await;
-    let mut owned = furnish(&app, &app.client, WORD, NUMBER).await;
+    let mut owned = furnish(&app, &app.client, WORD, NUMBERS).await;
     // The stranger's agent has no such version.
     let agent = format!("/public/v1/agents/{}", owned.0["agentId"]);
     app.client.patch(&agent, json!({ "tags": [WORD] })).await.expect(200);
     owned.0.insert("version", "3".to_owned());
     let stranger = app.stranger().await;
-    let own = furnish(&app, &stranger, "plover-1", "+15550120100").await;
+    let own = furnish(&app, &stranger, "plover-1", "+1555012010").await;
     let (before, nobodys) = (snapshot(&app.client, &owned).await, Owned::nobodys());
     assert!(before.iter().any(|seen| seen.to_string().contains(WORD)));
     let mut tried = 0;
@@ -422,9 +426,9 @@ async fn an_id_of_another_account_is_as_one_that_never_was_at_every_place() {
 #[tokio::test(start_paused = true)]
 async fn a_page_of_another_account_is_not_turned() {
     let app = TestApp::start().await;
-    furnish(&app, &app.client, WORD, NUMBER).await;
+    furnish(&app, &app.client, WORD, NUMBERS).await;
     tokio::time::advance(Duration::from_secs(86_400)).await;
-    furnish(&app, &app.client, "heron-7731-2", "+15550108000").await;
+    furnish(&app, &app.client, "heron-7731-2", "+1555010800").await;
     tokio::time::advance(Duration::from_secs(7_200)).await;
     // The first session has ended meanwhile.
     sign_in(&app.client).await;
