@@ -89,7 +89,8 @@ async fn make(
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<(CampaignRow, Option<String>)> {
     let mut problems = upload.problems;
-    let (settings, options) = form::read(&upload.texts, &mut problems);
+    let own = state.store.account(account).await?.settings;
+    let (settings, options) = form::read(&upload.texts, &own, &mut problems);
     let destinations = Destinations::of(&*state.store, account).await?;
     // Problems of the file are reported before those of the agent.
     let agent = match settings.agent {
@@ -165,7 +166,8 @@ pub async fn add(
 /// Adds the file's contacts to a campaign.
 async fn append(state: &RestState, row: &CampaignRow, upload: Upload, ticket: Option<KeyTicket>) -> ApiResult<Added> {
     let mut problems = upload.problems;
-    let options = form::options(&upload.texts, &mut problems);
+    let own = state.store.account(row.account).await?.settings;
+    let options = form::options(&upload.texts, &own, &mut problems);
     let destinations = Destinations::of(&*state.store, row.account).await?;
     let agent = agent_of(state, row, None).await?;
     let choices = agent.as_ref().map(|agent| ContactChoices::of(agent, &state.talking));

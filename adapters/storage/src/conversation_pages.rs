@@ -6,6 +6,7 @@
 
 use domain::{
     id::AccountId,
+    phone_number::PhoneNumber,
     ports::store::{CallDirection, CallOutcome, ConversationFilter, ConversationStatus, OutcomeSign},
     time::Timestamp,
 };
@@ -128,11 +129,8 @@ impl Pages {
         match narrow {
             Narrow::Words => self.words.found(&self.query_place(keys)),
             Narrow::Number => {
-                let number = self.filter.number.clone().map(String::from).unwrap_or_default();
-                format!(
-                    "FROM attempts l WHERE l.account = $1 AND l.phone_number = {}",
-                    keys.place(number)
-                )
+                let spellings = keys.spellings(self.filter.number.as_ref());
+                format!("FROM attempts l WHERE l.account = $1 AND l.phone_number IN ({spellings})")
             }
             // The last condition makes the query use their own small index.
             Narrow::Long => format!(
@@ -323,10 +321,10 @@ impl Pages {
     fn checked(&self, keys: &mut Keys) -> Vec<String> {
         let filter = &self.filter;
         let mut conditions = vec!["k.deleted_at IS NULL".to_owned()];
-        if let Some(number) = &filter.number {
+        if filter.number.is_some() {
             // Written so that the index of the number, which has another order, is not used.
-            let number = keys.place(number.as_str().to_owned());
-            conditions.push(format!("COALESCE(k.phone_number, '') = {number}"));
+            let spellings = keys.spellings(filter.number.as_ref());
+            conditions.push(format!("COALESCE(k.phone_number, '') IN ({spellings})"));
         }
         if let Some(agents) = &filter.agents {
             let agents: Vec<String> = agents.iter().map(|id| keys.place(id.to_string())).collect();
@@ -383,11 +381,17 @@ impl Keys {
         self.values.push(value.into());
         format!("${}", self.values.len())
     }
+
+    fn spellings(&mut self, number: Option<&PhoneNumber>) -> String {
+        let spellings = number.map(PhoneNumber::spellings).unwrap_or_default();
+        let places: Vec<String> = spellings.into_iter().map(|spelling| self.place(spelling)).collect();
+        places.join(",")
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::{id::AgentId, phone_number::PhoneNumber, transcript_search::Query};
+    use domain::{id::AgentId, transcript_search::Query};
     use sqlx::Execute;
 
     use super::*;

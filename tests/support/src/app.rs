@@ -9,7 +9,7 @@ use domain::{
     admission::Gate,
     agent::Agent,
     api_key::generate_key,
-    id::{AccountId, AttemptId, NodeId},
+    id::{AttemptId, NodeId},
     ports::{
         NotReady,
         store::{Account, AttemptStore, CallStore, NewAccount, NodeStore, Permit, PermitRequest, Store},

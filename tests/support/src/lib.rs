@@ -8,6 +8,7 @@ pub mod board;
 pub mod certificate;
 pub mod client;
 pub mod contract;
+pub mod dump;
 pub mod fake_actor;
 pub mod model_stubs;
 pub mod pdf;

@@ -111,18 +111,6 @@ pub fn address_in(folder: &Path) -> String {
     format!("postgres://ringback:{PASSWORD}@localhost/postgres?host={host}")
 }
 
-/// Runs the statements of a dump on a new connection, to a database of either kind.
-pub async fn load(url: &str, dump: &str) {
-    sqlx::any::install_default_drivers();
-    net::http_client::install_cryptography();
-    let mut conn = AnyConnection::connect(url).await.unwrap();
-    sqlx::raw_sql(AssertSqlSafe(dump.to_owned()))
-        .execute(&mut conn)
-        .await
-        .unwrap();
-    conn.close().await.unwrap();
-}
-
 /// Runs a statement on a new connection.
 pub async fn execute(url: &str, sql: &str) {
     sqlx::any::install_default_drivers();

@@ -76,6 +76,18 @@ impl Plan {
         self.code.to_string().len()
     }
 
+    /// Returns where the national number begins in digits without a plus: behind the country's own code, if they have it.
+    /// None if they are a number with and without it, and not the same one.
+    pub(super) fn national_from_at_home(&self, digits: &str) -> Option<usize> {
+        let whole = |national: &str| Some(self.without_trunk_prefix_of(national)).filter(|number| self.assigns(number));
+        let behind = digits.strip_prefix(&self.code.to_string()).and_then(whole);
+        match (behind, whole(digits)) {
+            (Some(behind), Some(all)) if behind != all => None,
+            (Some(_), None) => Some(self.national_from()),
+            _ => Some(0),
+        }
+    }
+
     /// Returns the metadata of the code's countries, the main one first.
     fn regions(&self) -> Vec<&'static Metadata> {
         DATABASE.by_code(&self.code).unwrap_or_default()

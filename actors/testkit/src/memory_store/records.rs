@@ -122,10 +122,12 @@ fn passes(filter: &ConversationFilter, entry: &AttemptEntry) -> bool {
         && filter
             .min_duration
             .is_none_or(|seconds| duration_us(entry) >= seconds.saturating_mul(1_000_000))
-        && filter
-            .number
-            .as_ref()
-            .is_none_or(|number| entry.phone_number == *number)
+        && filter.number.as_ref().is_none_or(|number| {
+            number
+                .spellings()
+                .iter()
+                .any(|spelling| spelling == entry.phone_number.as_str())
+        })
         && filter.direction.is_none_or(|direction| entry.direction == direction)
         && filter.after.is_none_or(|last| (started, entry.id) < last)
 }

@@ -11,6 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{
+    account_settings::AccountSettings,
     agent::TransferRule,
     dial_token::DialToken,
     id::{
@@ -105,6 +106,7 @@ slowly! {
         kept_agent(account: AccountId, id: AgentId) -> AgentRow;
         webhook_secrets(account: AccountId) -> WebhookSecrets;
         rotate_webhook_secret(account: AccountId, secret: String) -> ();
+        set_account_settings(account: AccountId, before: AccountSettings, after: AccountSettings) -> ();
         any_agent(id: AgentId) -> AgentRow;
         agents(account: AccountId, filter: AgentFilter, limit: i64) -> AgentPage;
         number_uses(account: AccountId, filter: NumberFilter, limit: i64) -> Vec<NumberUse>;

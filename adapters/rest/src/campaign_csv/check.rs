@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Seek};
 
 use domain::{
     agent::{LANGUAGE_OVERRIDE, Problem},
-    phone_number::PhoneNumber,
+    phone_number::Country,
     ports::store::CampaignContact,
 };
 use serde_json::Map;
@@ -77,6 +77,8 @@ pub struct Options {
     pub overrides: Overrides,
     /// Separator of the cells.
     pub separator: Separator,
+    /// Country by whose plan numbers without a plus are read.
+    pub country: Option<Country>,
     /// Whether invalid rows are left out, rather than the file being refused.
     pub skips_invalid: bool,
 }
@@ -172,7 +174,7 @@ pub fn examine(
     let mut skipped = header.trim_to(0);
     let mut preview = CsvPreview::of(&header.cells);
     let columns = match Columns::read(header.cells, &options.overrides) {
-        Ok(columns) => columns,
+        Ok(columns) => columns.in_country(options.country),
         Err(problems) => {
             let rows = records.by_ref().take(FIRST).map_while(Result::ok);
             rows.for_each(|row| preview.add(&row.cells));
@@ -263,7 +265,7 @@ impl Checker<'_> {
             return;
         }
         let phone = self.columns.phone;
-        let number = number(self.destinations, &record.cells[phone]);
+        let number = number(self.columns, self.destinations, &record.cells[phone]);
         if let Err((code, message)) = &number {
             complain(Some(phone), *code, message.clone());
         }
@@ -327,11 +329,11 @@ fn is_rounded(cell: &str) -> bool {
 }
 
 /// Checks a number. Returns its digits.
-fn number(destinations: &mut Destinations, cell: &str) -> Result<u64, (RowCode, String)> {
+fn number(columns: &Columns, destinations: &mut Destinations, cell: &str) -> Result<u64, (RowCode, String)> {
     if cell.is_empty() {
         return Err((RowCode::MissingPhone, "has no phone number".into()));
     }
-    let number = PhoneNumber::parse(cell).map_err(|error| {
+    let number = columns.number(cell).map_err(|error| {
         let mut message = format!("is not a phone number: {}", error.why());
         if is_rounded(cell) {
             message.push_str("; a spreadsheet has rounded it: format the column as text");

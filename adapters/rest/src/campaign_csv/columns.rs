@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use domain::{
     agent::{LANGUAGE_OVERRIDE, Problem},
-    phone_number::PhoneNumber,
+    phone_number::{Country, InvalidPhoneNumber, PhoneNumber},
 };
 
 use super::rows::Record;
@@ -58,9 +58,21 @@ pub struct Columns {
     stored: Vec<(usize, String)>,
     /// Whether the file is one of results, which is uploaded again.
     is_results: bool,
+    /// Country by whose plan numbers without a plus are read.
+    country: Option<Country>,
 }
 
 impl Columns {
+    /// Returns the columns of a file whose numbers may lack the code of this country.
+    pub fn in_country(self, country: Option<Country>) -> Self {
+        Self { country, ..self }
+    }
+
+    /// Reads the number in a cell.
+    pub fn number(&self, cell: &str) -> Result<PhoneNumber, InvalidPhoneNumber> {
+        PhoneNumber::parse_in(cell, self.country)
+    }
+
     /// Parses the header line.
     pub fn read(headers: Vec<String>, overrides: &Overrides) -> Result<Self, Vec<Problem>> {
         let is_results = is_results(&headers);
@@ -102,6 +114,7 @@ impl Columns {
                 email,
                 stored,
                 is_results,
+                country: None,
             }),
             _ => Err(problems),
         }

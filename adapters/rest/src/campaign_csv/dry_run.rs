@@ -105,7 +105,7 @@ pub async fn check(
         None => None,
     };
     let rules = (choices, Destinations::of(&*state.store, account.id).await?);
-    let options = form::options(&upload.texts, &mut problems);
+    let options = form::options(&upload.texts, &account.settings, &mut problems);
     let checked = super::check(upload.file, options, rules, problems, Ok).await?;
     let warnings = checked.warnings();
     let Checked { examined: found, .. } = checked;

@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
-use domain::{agent::Problem, id::AgentId, ports::store::ScheduleText};
+use domain::{
+    account_settings::AccountSettings, agent::Problem, id::AgentId, phone_number::Country, ports::store::ScheduleText,
+};
 
 use super::{check::Options, columns::Overrides, layout::Separator};
 use crate::{
@@ -21,7 +23,11 @@ struct Form<'a> {
 }
 
 /// Reads the settings, and how to read the file. Problems are added to the existing ones.
-pub fn read(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>) -> (Settings, Options) {
+pub fn read(
+    texts: &BTreeMap<&'static str, String>,
+    account: &AccountSettings,
+    problems: &mut Vec<Problem>,
+) -> (Settings, Options) {
     let mut form = Form { texts, problems };
     let settings = Settings {
         name: form.name(),
@@ -42,7 +48,7 @@ pub fn read(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>)
         ring_timeout_s: form.ranged("ringTimeoutSeconds", RING_SECONDS),
     };
     settings.check(problems);
-    let options = options(texts, problems);
+    let options = options(texts, account, problems);
     (settings, options)
 }
 
@@ -52,7 +58,11 @@ pub fn agent(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>
 }
 
 /// Reads how the file is to be read.
-pub fn options(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>) -> Options {
+pub fn options(
+    texts: &BTreeMap<&'static str, String>,
+    account: &AccountSettings,
+    problems: &mut Vec<Problem>,
+) -> Options {
     let mut form = Form { texts, problems };
     Options {
         overrides: Overrides {
@@ -63,6 +73,7 @@ pub fn options(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Proble
         separator: form
             .parsed("separator", "`,`, `;`, `|`, `tab` or `auto`", Separator::parse)
             .unwrap_or_default(),
+        country: form.country().or(account.default_country),
         skips_invalid: form.flag("skipInvalidRows"),
     }
 }
@@ -109,6 +120,13 @@ impl Form<'_> {
             self.problem(name, "out_of_range", message);
         }
         range.contains(&value).then_some(value)
+    }
+
+    fn country(&mut self) -> Option<Country> {
+        let parsed: Result<Country, _> = self.text("defaultCountry")?.parse();
+        parsed
+            .map_err(|error| self.problem("defaultCountry", "not_allowed", error.to_string()))
+            .ok()
     }
 
     fn flag(&mut self, name: &str) -> bool {

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Seek};
 
 use csv_core::{ReadRecordResult, ReaderBuilder};
-use domain::{phone_number::PhoneNumber, ports::store::CampaignContact};
+use domain::ports::store::CampaignContact;
 use serde_json::{Map, Value};
 
 use super::{
@@ -165,7 +165,7 @@ pub fn contact(record: &Record, columns: &Columns) -> Option<CampaignContact> {
             .map(String::as_str)
             .filter(|cell| !cell.is_empty())
     };
-    let phone_number = PhoneNumber::parse(cell(columns.phone)?).ok()?;
+    let phone_number = columns.number(cell(columns.phone)?).ok()?;
     let extra: Map<String, Value> = columns
         .extra()
         .filter_map(|(index, header)| Some((header.to_owned(), Value::from(cell(index)?))))

@@ -27,10 +27,11 @@ const BODY_BYTES: u64 = FILE_BYTES + 1024 * 1024;
 const LISTED: usize = 100;
 
 /// Text fields of each form: how to read its file.
-const FILE_TEXTS: [&str; 5] = [
+const FILE_TEXTS: [&str; 6] = [
     "phoneColumn",
     "nameColumn",
     "emailColumn",
+    "defaultCountry",
     "separator",
     "skipInvalidRows",
 ];

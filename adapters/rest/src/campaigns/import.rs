@@ -115,10 +115,7 @@ mod tests {
 
     async fn store() -> (Arc<MemoryStore>, AccountId, AgentId) {
         let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
-        let account = Account {
-            id: AccountId::new(),
-            email: "a@b.co".into(),
-        };
+        let account = Account::new("a@b.co");
         let new = NewAccount {
             account: account.clone(),
             webhook_secret: String::new(),

@@ -96,6 +96,10 @@ macro_rules! file_form {
             /// Header of the e-mail column.
             #[schema(required = false, example = "email")]
             pub email_column: String,
+            /// Country by whose plan numbers without `+` are read (ISO 3166, two letters); the account's `defaultCountry`
+            /// if it is left out.
+            #[schema(required = false, example = "DE")]
+            pub default_country: String,
             /// Separator of the cells: `,` (the default), `;`, `|`, `tab`, or `auto`, which finds it by the content.
             /// The line `sep=` in the file wins.
             #[schema(required = false, example = "auto")]

@@ -4,9 +4,13 @@ use domain::{
     phone_number::PhoneNumber,
     ports::store::{DirectoryStore, NewContact},
 };
+use reqwest::multipart::{Form, Part};
 use serde_json::json;
 
-use support::app::TestApp;
+use support::{
+    app::TestApp,
+    client::{Answer, send},
+};
 
 const SETTINGS: &str = "/public/v1/me/settings";
 
@@ -113,6 +117,66 @@ async fn with_a_default_country_its_own_notation_is_read_wherever_a_number_comes
         *client.get("/public/v1/do-not-call").await.expect(200).data(),
         json!([])
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_is_read_by_its_own_country_or_the_accounts() {
+    let app = TestApp::start().await;
+    let check = async |country: Option<&str>| {
+        let file = Part::text("phone\n030 1234567\n+1 555 010 0010\n49301234568\n").file_name("a.csv");
+        let form = Form::new().part("file", file);
+        let form = match country {
+            Some(country) => form.text("defaultCountry", country.to_owned()),
+            None => form,
+        };
+        send(
+            app.client
+                .request("POST", "/public/v1/campaigns/csv/check")
+                .multipart(form),
+        )
+        .await
+    };
+    let numbers = |answer: &Answer| -> Vec<String> {
+        let contacts = answer.data()["firstContacts"].as_array().unwrap();
+        contacts
+            .iter()
+            .map(|contact| contact["phoneNumber"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(numbers(&check(None).await.expect(200)), ["+15550100010"]);
+    let german = ["+49301234567", "+15550100010", "+49301234568"];
+    assert_eq!(numbers(&check(Some("DE")).await.expect(200)), german);
+    assert_eq!(
+        check(Some("D")).await.expect(400).fields(),
+        [("defaultCountry", "not_allowed")]
+    );
+    app.client
+        .patch(SETTINGS, json!({ "defaultCountry": "DE" }))
+        .await
+        .expect(200);
+    assert_eq!(numbers(&check(None).await.expect(200)), german);
+    let british = check(Some("GB")).await.expect(200);
+    assert!(!numbers(&british).contains(&german[0].to_owned()), "{}", british.body);
+
+    let agent = app.agent().await;
+    let file = Part::text("phone\n030 1234567\n").file_name("a.csv");
+    let form = Form::new()
+        .text("name", "Spring")
+        .text("agentId", agent)
+        .part("file", file);
+    let made = send(app.client.request("POST", "/public/v1/campaigns/csv").multipart(form))
+        .await
+        .expect(201);
+    assert_eq!(made.text("/data/contacts/0/phoneNumber"), "+49301234567");
+    let file = Part::text("phone\n040 7654321\n").file_name("b.csv");
+    let path = format!("/public/v1/campaigns/{}/contacts/csv", made.text("/data/campaignId"));
+    send(
+        app.client
+            .request("POST", &path)
+            .multipart(Form::new().part("file", file)),
+    )
+    .await
+    .expect(200);
 }
 
 #[tokio::test(start_paused = true)]

@@ -64,10 +64,7 @@ impl World {
             clock,
         };
         let mut scene = fixture.scene().await;
-        let account = Account {
-            id: domain::id::AccountId::new(),
-            email: "ada@ringback.example".into(),
-        };
+        let account = Account::new("ada@ringback.example");
         let new = NewAccount {
             account: account.clone(),
             webhook_secret: generate_webhook_secret(),
