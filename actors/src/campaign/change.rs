@@ -99,15 +99,15 @@ async fn facts(ports: &Ports, row: &CampaignRow, wish: &Wish) -> Result<Facts, C
     })
 }
 
-/// Checks that the agent exists, if the command makes the campaign active, and that it may dial, if the command
+/// Checks that the agent exists, if the command names it or makes the campaign active, and that it may dial, if the command
 /// begins a run.
 async fn check_agent(ports: &Ports, row: &CampaignRow, wish: &Wish, decision: &Decision) -> Result<(), CommandError> {
-    let (agent, active): (AgentId, bool) = match decision {
+    let (agent, needed): (AgentId, bool) = match decision {
         Decision::Turn(change) => (row.agent, change.active),
-        Decision::Edit(edit, change) => (edit.agent.unwrap_or(row.agent), change.active),
+        Decision::Edit(edit, change) => (edit.agent.unwrap_or(row.agent), change.active || edit.agent.is_some()),
         Decision::Remove => return Ok(()),
     };
-    if !active || !matches!(wish, Wish::Command(_)) {
+    if !needed || !matches!(wish, Wish::Command(_)) {
         return Ok(());
     }
     match ports.store.agent(row.account, agent).await {

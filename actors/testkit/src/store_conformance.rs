@@ -298,6 +298,7 @@ macro_rules! store_conformance {
             events_and_erased_calls_have_only_the_kind_of_an_error
             a_webhook_belongs_to_its_account_and_is_changed_under_its_version
             events_go_to_the_webhooks_that_want_them
+            a_webhook_gets_no_event_from_before_it_was_enabled_or_its_types_changed
             a_webhooks_delivery_is_sent_again_and_a_test_has_no_event
             a_webhook_that_is_gone_is_disabled
             a_test_a_resend_and_a_new_address_end_the_pause_of_a_webhook

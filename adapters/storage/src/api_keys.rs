@@ -12,7 +12,7 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, accounts,
+    SqlStore, Work, accounts, locks,
     rows::{Columns, affected, composed, found, unavailable, unique},
     sessions,
 };
@@ -31,7 +31,8 @@ impl ApiKeyStore for SqlStore {
     }
 
     async fn add_api_key(&self, account: AccountId, new: NewApiKey) -> StoreResult<Option<ApiKeyRow>> {
-        self.write(move |work| Box::pin(add(work, account, new))).await
+        self.change(account, move |work| Box::pin(add(work, account, new)))
+            .await
     }
 
     async fn keys_of_account(&self, account: AccountId) -> StoreResult<Vec<ApiKeyRow>> {
@@ -39,12 +40,12 @@ impl ApiKeyStore for SqlStore {
     }
 
     async fn change_api_key(&self, account: AccountId, id: ApiKeyId, change: ApiKeyChange) -> StoreResult<ApiKeyRow> {
-        self.write(move |work| Box::pin(change_added(work, (account, id), change)))
+        self.change(account, move |work| Box::pin(change_added(work, (account, id), change)))
             .await
     }
 
     async fn delete_api_key(&self, account: AccountId, id: ApiKeyId, keep: Option<SessionId>) -> StoreResult<()> {
-        self.write(move |work| Box::pin(delete_added(work, (account, keep), id)))
+        self.change(account, move |work| Box::pin(delete_added(work, (account, keep), id)))
             .await
     }
 
@@ -123,6 +124,7 @@ async fn replace_own(mut work: Work<'_>, email: String, key: StoredApiKey, keep:
         .await
         .map_err(unavailable)?;
     let account = accounts::read(&row.ok_or(StoreError::NotFound)?)?;
+    locks::before_change(&mut work, account.id).await?;
     sessions::follow_key(&mut work, (account.id, keep), &key).await?;
     sqlx::query("DELETE FROM api_keys WHERE account = $1")
         .bind(account.id.to_string())
@@ -132,8 +134,7 @@ async fn replace_own(mut work: Work<'_>, email: String, key: StoredApiKey, keep:
     accounts::insert_key(&mut work, account.id, &key).await
 }
 
-/// Inserts a key unless the account has too many. Two additions at the same time on PostgreSQL may exceed the limit
-/// by one.
+/// Inserts a key unless the account has too many.
 async fn add(work: Work<'_>, account: AccountId, new: NewApiKey) -> StoreResult<Option<ApiKeyRow>> {
     let row = ApiKeyRow {
         id: ApiKeyId::new(),

@@ -18,7 +18,7 @@ use super::{
     attempt_guard::tries,
     campaign_rows::LOOK_AGAIN,
     contact_states::{self, ContactKey, ContactState},
-    conversations, do_not_call, idempotency,
+    conversations, do_not_call, idempotency, locks,
     rows::{Columns, affected, composed, to_json, unavailable},
 };
 
@@ -68,6 +68,7 @@ async fn create(
     new: NewCall,
     ticket: Option<KeyTicket>,
 ) -> StoreResult<QueuedCall> {
+    locks::before_call(&mut work, account).await?;
     if is_not_to_be_called(&mut work, account, &new).await? {
         return Ok(QueuedCall::DoNotCall);
     }

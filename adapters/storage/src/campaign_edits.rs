@@ -8,15 +8,30 @@ use domain::{
 use super::{
     Work, attempts, campaign_contacts,
     campaign_rows::{VISIBLE, get, set_state, visible_list},
-    rows::{affected, composed, to_json},
+    locks,
+    rows::{affected, composed, to_json, unavailable},
 };
 
+/// Returns whether the agent of a campaign or import exists.
+pub(super) async fn has_agent(work: &mut Work<'_>, id: CampaignId) -> StoreResult<bool> {
+    let query = sqlx::query(
+        "SELECT g.id FROM campaigns c JOIN agents g ON g.id = c.agent WHERE c.id = $1 AND g.deleted_at IS NULL",
+    );
+    let row = query.bind(id.to_string()).fetch_optional(&mut *work.conn).await;
+    Ok(row.map_err(unavailable)?.is_some())
+}
+
+/// Changes the state under its version. Returns `Stale` too if a campaign that was over begins again without its agent.
 pub(super) async fn change_state(
     work: &mut Work<'_>,
     id: CampaignId,
     version: i64,
     change: StateChange,
 ) -> StoreResult<CampaignRow> {
+    locks::before_campaign_change(work, id).await?;
+    if !change.status.is_over() && get(work, id).await?.status.is_over() && !has_agent(work, id).await? {
+        return Err(StoreError::Stale);
+    }
     let cancel_waiting = change.cancel_waiting;
     set_state(work, (id, version), change).await?;
     if cancel_waiting {
@@ -37,7 +52,11 @@ pub(super) async fn update(
         attempts::cancel_waiting(&mut work, id).await?;
         campaign_contacts::replace(&mut work, id, import).await?;
     }
+    let hands_over = edit.agent.is_some();
     set_fields(&mut work, id, edit).await?;
+    if hands_over && !has_agent(&mut work, id).await? {
+        return Err(StoreError::Stale);
+    }
     get(&mut work, id).await
 }
 

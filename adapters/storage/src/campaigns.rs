@@ -88,6 +88,10 @@ async fn begin_import(
 }
 
 async fn finish_import(mut work: Work<'_>, import: CampaignId, ticket: Option<KeyTicket>) -> StoreResult<CampaignRow> {
+    locks::before_campaign_change(&mut work, import).await?;
+    if !campaign_edits::has_agent(&mut work, import).await? {
+        return Err(StoreError::NotFound);
+    }
     let row = sqlx::query("SELECT account FROM campaigns WHERE id = $1 AND importing = 1")
         .bind(import.to_string())
         .fetch_optional(&mut *work.conn)

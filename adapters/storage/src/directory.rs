@@ -50,8 +50,10 @@ impl DirectoryStore for SqlStore {
         ticket: Option<&KeyTicket>,
     ) -> StoreResult<AgentRow> {
         let ticket = ticket.cloned();
-        self.write(move |work| Box::pin(agents::create(work, account, document, ticket)))
-            .await
+        self.change(account, move |work| {
+            Box::pin(agents::create(work, account, document, ticket))
+        })
+        .await
     }
 
     async fn agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
@@ -104,7 +106,7 @@ impl DirectoryStore for SqlStore {
     }
 
     async fn delete_agent(&self, account: AccountId, id: AgentId) -> StoreResult<Removal> {
-        self.write(move |work| Box::pin(agents::delete(work, account, id)))
+        self.change(account, move |work| Box::pin(agents::delete(work, account, id)))
             .await
     }
 
@@ -120,8 +122,10 @@ impl DirectoryStore for SqlStore {
             return Err(StoreError::Stale);
         }
         let changed = changed_fields(&before.document, &document);
-        self.write(move |work| Box::pin(agents::update(work, (account, id), version, document, changed)))
-            .await
+        self.change(account, move |work| {
+            Box::pin(agents::update(work, (account, id), version, document, changed))
+        })
+        .await
     }
 
     async fn create_contact(

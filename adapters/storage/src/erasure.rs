@@ -19,7 +19,7 @@ use super::{
     SqlStore, Work, account_events,
     contact_states::ContactKey,
     deliveries,
-    rows::{Columns, affected, composed, unavailable},
+    rows::{Columns, affected, composed, found, unavailable},
     test_calls, transcripts,
 };
 
@@ -83,9 +83,9 @@ async fn delete_conversation(mut work: Work<'_>, account: AccountId, id: Attempt
         return Err(StoreError::Stale);
     }
     let update = composed(format!(
-        "UPDATE attempts SET {WORDLESS}, deleted_at = $1 WHERE id = $2 AND state IN ('queued', 'final')"
+        "UPDATE attempts SET {WORDLESS}, deleted_at = $1 WHERE id = $2 AND state IN ('queued', 'final') AND deleted_at IS NULL"
     ));
-    affected(update.bind(work.now.0).bind(id.to_string()), work.conn).await?;
+    found(affected(update.bind(work.now.0).bind(id.to_string()), work.conn).await?)?;
     erase_content(&mut work, id).await?;
     test_calls::forget(&mut work, id).await?;
     for statement in [
@@ -228,7 +228,7 @@ async fn erase(
         affected(update, work.conn).await?;
     }
     let delete = sqlx::query("DELETE FROM contacts WHERE id = $1 AND account = $2");
-    affected(delete.bind(id.to_string()).bind(account.to_string()), work.conn).await?;
+    found(affected(delete.bind(id.to_string()).bind(account.to_string()), work.conn).await?)?;
     Ok(calls)
 }
 

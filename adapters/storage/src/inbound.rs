@@ -13,7 +13,7 @@ use domain::{
 use serde_json::{Map, Value};
 
 use super::{
-    SqlStore, Work, account_events, agents, calls, idempotency,
+    SqlStore, Work, account_events, agents, calls, idempotency, locks,
     rows::{Columns, unavailable, unique},
     test_calls,
 };
@@ -41,6 +41,7 @@ async fn answering(work: Work<'_>, number: PhoneNumber) -> StoreResult<Option<Ag
 }
 
 async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> StoreResult<Option<ReceivedCall>> {
+    locks::before_call(&mut work, new.account).await?;
     require_live(&mut work, node).await?;
     let token = DialToken::random();
     let unsaved = test_calls::add_unsaved(&mut work, &new).await?;

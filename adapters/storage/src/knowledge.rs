@@ -62,7 +62,7 @@ impl KnowledgeStore for SqlStore {
     }
 
     async fn delete_document(&self, account: AccountId, id: DocumentId) -> StoreResult<Removal> {
-        self.write(move |work| Box::pin(documents::delete(work, account, id)))
+        self.change(account, move |work| Box::pin(documents::delete(work, account, id)))
             .await
     }
 
@@ -74,8 +74,10 @@ impl KnowledgeStore for SqlStore {
         ticket: Option<&KeyTicket>,
     ) -> StoreResult<GroupRow> {
         let ticket = ticket.cloned();
-        self.write(move |work| Box::pin(groups::create(work, account, (name, documents), ticket)))
-            .await
+        self.change(account, move |work| {
+            Box::pin(groups::create(work, account, (name, documents), ticket))
+        })
+        .await
     }
 
     async fn group(&self, account: AccountId, id: GroupId) -> StoreResult<GroupRow> {
@@ -94,12 +96,12 @@ impl KnowledgeStore for SqlStore {
     }
 
     async fn update_group(&self, account: AccountId, id: GroupId, edit: GroupEdit) -> StoreResult<GroupRow> {
-        self.write(move |work| Box::pin(groups::update(work, (account, id), edit)))
+        self.change(account, move |work| Box::pin(groups::update(work, (account, id), edit)))
             .await
     }
 
     async fn delete_group(&self, account: AccountId, id: GroupId) -> StoreResult<Removal> {
-        self.write(move |work| Box::pin(groups::delete(work, account, id)))
+        self.change(account, move |work| Box::pin(groups::delete(work, account, id)))
             .await
     }
 }

@@ -60,6 +60,7 @@ mod transcripts;
 mod transfer_rules;
 mod turns;
 mod url;
+mod webhook_terms;
 mod webhooks;
 mod word_index;
 mod write_health;
@@ -71,7 +72,7 @@ use std::{
 };
 
 use domain::{
-    id::NodeId,
+    id::{AccountId, NodeId},
     node_times::Times,
     ports::store::{EventSignals, LiveCalls, StoreError, StoreResult},
     time::{Clock, Timestamp},
@@ -306,6 +307,21 @@ impl SqlStore {
         };
         in_flight.ended(&result);
         result
+    }
+
+    /// Runs an operation that changes an account's resources; see [`locks::before_change`].
+    async fn change<T, F>(&self, account: AccountId, operation: F) -> StoreResult<T>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static,
+    {
+        self.write(move |mut work| {
+            Box::pin(async move {
+                locks::before_change(&mut work, account).await?;
+                operation(work).await
+            })
+        })
+        .await
     }
 
     /// Runs an operation that may rely on rows a server has lost, such as a claim. It is refused until the

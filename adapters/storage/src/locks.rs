@@ -8,6 +8,26 @@ use domain::{
 
 use super::{Work, rows::unavailable};
 
+/// Locks before an account's resources change: nobody else changes them, so what is counted, replaced or named stays as
+/// this transaction reads it. It comes before all other locks.
+pub(super) async fn before_change(work: &mut Work<'_>, account: AccountId) -> StoreResult<()> {
+    const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('account:' || $1, 0))";
+    take(work, SQL, account.to_string()).await
+}
+
+/// Locks like [`before_change`] for the account of a campaign or import.
+pub(super) async fn before_campaign_change(work: &mut Work<'_>, campaign: CampaignId) -> StoreResult<()> {
+    const SQL: &str =
+        "SELECT pg_advisory_xact_lock(hashtextextended('account:' || account, 0)) FROM campaigns WHERE id = $1";
+    take(work, SQL, campaign.to_string()).await
+}
+
+/// Locks before a call begins: its agent is not deleted meanwhile. Calls do not wait for each other.
+pub(super) async fn before_call(work: &mut Work<'_>, account: AccountId) -> StoreResult<()> {
+    const SQL: &str = "SELECT pg_advisory_xact_lock_shared(hashtextextended('account:' || $1, 0))";
+    take(work, SQL, account.to_string()).await
+}
+
 /// Locks before a permit is checked: nobody else gives a permit for the same number of the same account,
 /// extends the account's do-not-call list or changes its rules. It is a separate statement, so that the
 /// checks after it see the changes of the last holder.

@@ -24,8 +24,9 @@ use super::{
 /// Status of a settled key.
 const OK: i64 = 200;
 
-/// Locks a visible campaign. Returns its row and the id of its list.
+/// Locks a visible campaign, after its account. Returns its row and the id of its list.
 async fn lock(work: &mut Work<'_>, id: CampaignId) -> StoreResult<(CampaignRow, i64)> {
+    locks::before_campaign_change(work, id).await?;
     let update = composed(format!(
         "UPDATE campaigns AS c SET contact_count = c.contact_count WHERE c.id = $1 AND {VISIBLE} RETURNING contact_list"
     ));

@@ -14,7 +14,7 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, accounts,
+    SqlStore, Work, accounts, locks,
     rows::{AnyQuery, Columns, affected, composed, found, places, unavailable, unique},
 };
 
@@ -112,6 +112,7 @@ async fn open(mut work: Work<'_>, token: TokenHash, with: OpenedWith) -> StoreRe
         } => (account, Some(hash), Some(name), scopes),
         OpenedWith::Link(link) => (use_link(&mut work, link).await?, None, None, Scopes::all()),
     };
+    locks::before_change(&mut work, account).await?;
     make_room(&mut work, account).await?;
     sqlx::query(
         "INSERT INTO sessions (id, account, hash, key_hash, key_name, scopes, created_at, last_used_at, expires_at) \
@@ -145,8 +146,7 @@ async fn use_link(work: &mut Work<'_>, link: TokenHash) -> StoreResult<AccountId
     Ok(account)
 }
 
-/// Deletes the account's sessions that have ended, and the oldest ones so that one more may be added. Two that are opened
-/// at the same time on PostgreSQL may exceed the limit by one.
+/// Deletes the account's sessions that have ended, and the oldest ones so that one more may be added.
 async fn make_room(work: &mut Work<'_>, account: AccountId) -> StoreResult<()> {
     let open = of_account(work.again(), account).await?;
     let kept: Vec<String> = open.iter().take(SESSIONS - 1).map(|row| row.id.to_string()).collect();

@@ -77,13 +77,15 @@ impl ToolStore for SqlStore {
     }
 
     async fn update_tool(&self, account: AccountId, id: ToolId, version: i64, new: HttpTool) -> StoreResult<ToolRow> {
-        self.write(move |work| Box::pin(update(work, (account, id), version, new)))
+        self.change(account, move |work| Box::pin(update(work, (account, id), version, new)))
             .await
     }
 
     async fn delete_tool(&self, account: AccountId, id: ToolId) -> StoreResult<Removal> {
-        self.write(move |work| Box::pin(held_rows::delete::<ToolRow>(work, account, id.to_string())))
-            .await
+        self.change(account, move |work| {
+            Box::pin(held_rows::delete::<ToolRow>(work, account, id.to_string()))
+        })
+        .await
     }
 }
 

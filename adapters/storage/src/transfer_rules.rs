@@ -16,7 +16,7 @@ use super::{
     SqlStore, Work,
     held_rows::{self, HeldRow},
     idempotency,
-    rows::{Columns, composed, to_json, unavailable},
+    rows::{Columns, composed, containing, to_json, unavailable},
 };
 
 const COLUMNS: &str = "id, account, rule, version, created_at, updated_at";
@@ -80,13 +80,15 @@ impl TransferRuleStore for SqlStore {
         version: i64,
         new: TransferRule,
     ) -> StoreResult<TransferRuleRow> {
-        self.write(move |work| Box::pin(update(work, (account, id), version, new)))
+        self.change(account, move |work| Box::pin(update(work, (account, id), version, new)))
             .await
     }
 
     async fn delete_transfer_rule(&self, account: AccountId, id: TransferRuleId) -> StoreResult<Removal> {
-        self.write(move |work| Box::pin(held_rows::delete::<TransferRuleRow>(work, account, id.to_string())))
-            .await
+        self.change(account, move |work| {
+            Box::pin(held_rows::delete::<TransferRuleRow>(work, account, id.to_string()))
+        })
+        .await
     }
 }
 
@@ -147,7 +149,9 @@ async fn update(
     }
 }
 
-/// Stores which rules an agent's document names; earlier ones were cleared before. Ids of no rule are ignored.
+/// Stores which rules an agent's document names; earlier ones were cleared before. Other texts, rules of other accounts and
+/// ids that were named before, by this agent or by the one that it copies, are ignored. Otherwise the rule was just
+/// deleted: `Stale`.
 pub(super) async fn hold(
     work: &mut Work<'_>,
     (account, agent): (AccountId, AgentId),
@@ -155,8 +159,33 @@ pub(super) async fn hold(
 ) -> StoreResult<()> {
     let named: BTreeSet<String> = referenced_rules(document).into_iter().map(|(_, text)| text).collect();
     let named: Vec<String> = named.into_iter().collect();
-    for row in held_rows::known::<TransferRuleRow>(work, account, &named).await? {
-        held_rows::hold::<TransferRuleRow>(work, agent, row.id.to_string()).await?;
+    let found = held_rows::known::<TransferRuleRow>(work, account, &named).await?;
+    for id in &named {
+        match found.iter().any(|row| row.id.to_string() == *id) {
+            true => held_rows::hold::<TransferRuleRow>(work, agent, id.clone()).await?,
+            false if id.parse::<TransferRuleId>().is_ok() => require_named_before(work, (account, agent), id).await?,
+            false => {}
+        }
     }
     Ok(())
+}
+
+async fn require_named_before(
+    work: &mut Work<'_>,
+    (account, agent): (AccountId, AgentId),
+    rule: &str,
+) -> StoreResult<()> {
+    let query = sqlx::query(
+        "SELECT id FROM agents WHERE account = $1 AND id <> $2 AND deleted_at IS NULL AND document LIKE $3 ESCAPE '!' \
+         UNION ALL SELECT v.agent FROM agent_versions v JOIN agents g ON g.id = v.agent AND v.version = g.version - 1 \
+         WHERE g.id = $2 AND v.document LIKE $3 ESCAPE '!' \
+         UNION ALL SELECT id FROM transfer_rules WHERE id = $4 LIMIT 1",
+    );
+    let query = query.bind(account.to_string()).bind(agent.to_string());
+    let row = query
+        .bind(containing(&to_json(&rule)?))
+        .bind(rule.to_owned())
+        .fetch_optional(&mut *work.conn)
+        .await;
+    row.map_err(unavailable)?.map(drop).ok_or(StoreError::Stale)
 }

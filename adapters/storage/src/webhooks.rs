@@ -16,6 +16,7 @@ use sqlx::any::AnyRow;
 use super::{
     SqlStore, Work, account_events, deliveries, idempotency,
     rows::{Columns, Conditions, affected, composed, found, to_json, unavailable},
+    webhook_terms,
 };
 
 const COLUMNS: &str = "id, account, url, description, types, enabled, version, created_at, updated_at";
@@ -107,9 +108,10 @@ async fn update(
     new: WebhookEndpoint,
 ) -> StoreResult<WebhookRow> {
     let before = get(&mut work, account, id).await?.endpoint;
+    let terms = webhook_terms::changed(&mut work, id, &before, &new).await?;
     let update = sqlx::query(
         "UPDATE webhook_endpoints SET url = $1, description = $2, types = $3, enabled = $4, updated_at = $5, \
-         version = version + 1 WHERE id = $6 AND account = $7 AND version = $8",
+         terms = COALESCE($9, terms), version = version + 1 WHERE id = $6 AND account = $7 AND version = $8",
     )
     .bind(new.url)
     .bind(new.description)
@@ -118,7 +120,8 @@ async fn update(
     .bind(work.now.0)
     .bind(id.to_string())
     .bind(account.to_string())
-    .bind(version);
+    .bind(version)
+    .bind(terms);
     let updated = affected(update, &mut *work.conn).await?;
     let row = get(&mut work, account, id).await?;
     if updated == 0 {
@@ -307,8 +310,10 @@ impl WebhookStore for SqlStore {
         ticket: Option<&KeyTicket>,
     ) -> StoreResult<Option<WebhookRow>> {
         let ticket = ticket.cloned();
-        self.write(move |work| Box::pin(create(work, account, new, secret, ticket)))
-            .await
+        self.change(account, move |work| {
+            Box::pin(create(work, account, new, secret, ticket))
+        })
+        .await
     }
 
     async fn webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<WebhookRow> {
@@ -333,7 +338,7 @@ impl WebhookStore for SqlStore {
         new: WebhookEndpoint,
     ) -> StoreResult<WebhookRow> {
         let row = self
-            .write(move |work| Box::pin(update(work, (account, id), version, new)))
+            .change(account, move |work| Box::pin(update(work, (account, id), version, new)))
             .await?;
         if !row.endpoint.enabled {
             let lane = endpoint_lane(account, id);
@@ -347,12 +352,13 @@ impl WebhookStore for SqlStore {
     }
 
     async fn rotate_secret(&self, account: AccountId, id: WebhookId, secret: String) -> StoreResult<()> {
-        self.write(move |work| Box::pin(rotate(work, account, id, secret)))
+        self.change(account, move |work| Box::pin(rotate(work, account, id, secret)))
             .await
     }
 
     async fn delete_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<()> {
-        self.write(move |work| Box::pin(delete(work, account, id))).await?;
+        self.change(account, move |work| Box::pin(delete(work, account, id)))
+            .await?;
         let some = || self.write(move |work| Box::pin(delete_some(work, id)));
         while some().await? > 0 {}
         Ok(())

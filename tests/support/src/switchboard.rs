@@ -187,7 +187,11 @@ async fn obey(store: &dyn Store, row: &CampaignRow, command: CampaignCommand) ->
 }
 
 fn unavailable(error: &StoreError) -> CommandError {
-    CommandError::Unavailable(error.to_string())
+    match error {
+        StoreError::Stale => CommandError::Stale(1),
+        StoreError::NotFound => CommandError::NotFound,
+        other => CommandError::Unavailable(other.to_string()),
+    }
 }
 
 fn changed(row: &CampaignRow, update: &CampaignUpdate) -> CampaignStatus {

@@ -168,9 +168,8 @@ impl AccountEventStore for MemoryStore {
             let wanted: Vec<WantedDelivery> = tables
                 .webhooks
                 .values()
+                .filter(|entry| entry.row.account == *account && entry.wants(event.event_type, event.created_at))
                 .map(|entry| &entry.row)
-                .filter(|row| row.account == *account && row.endpoint.enabled && row.created_at <= event.created_at)
-                .filter(|row| row.endpoint.types.iter().any(|types| types.matches(event.event_type)))
                 .map(|row| WantedDelivery {
                     kind: DeliveryKind::Event,
                     target: row.id.to_string(),

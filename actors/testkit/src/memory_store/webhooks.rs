@@ -9,18 +9,27 @@ use domain::{
     deliveries::{DeliveryKind, WantedDelivery, endpoint_lane},
     id::{AccountId, DeliveryId, WebhookId},
     ports::store::{
-        CREATED, DISABLED, Delivery, DeliveryState, KeyTicket, MAX_WEBHOOKS, RECENT_DELIVERIES, RecentDeliveries,
-        SECRET_KEPT_US, StoreError, StoreResult, WebhookDelivery, WebhookEndpoint, WebhookMessage, WebhookRow,
-        WebhookSecrets, WebhookStore,
+        AccountEventType, CREATED, DISABLED, Delivery, DeliveryState, KeyTicket, MAX_WEBHOOKS, RECENT_DELIVERIES,
+        RecentDeliveries, SECRET_KEPT_US, StoreError, StoreResult, TypePattern, WebhookDelivery, WebhookEndpoint,
+        WebhookMessage, WebhookRow, WebhookSecrets, WebhookStore,
     },
     time::Timestamp,
 };
 
 pub(super) struct WebhookEntry {
     pub(super) row: WebhookRow,
+    /// The types that it gets, and since when.
+    terms: Vec<(Timestamp, Vec<TypePattern>)>,
     secret: String,
     /// The replaced secret, and the end of its validity.
     previous: Option<(String, Timestamp)>,
+}
+
+impl WebhookEntry {
+    pub(super) fn wants(&self, event: AccountEventType, at: Timestamp) -> bool {
+        let term = self.terms.iter().rfind(|(from, _)| *from <= at);
+        self.row.endpoint.enabled && term.is_some_and(|(_, types)| types.iter().any(|pattern| pattern.matches(event)))
+    }
 }
 
 impl Tables {
@@ -88,6 +97,7 @@ impl WebhookStore for MemoryStore {
         };
         tables.settle(ticket, (CREATED, row.id.to_string()), now)?;
         let entry = WebhookEntry {
+            terms: vec![(now, row.endpoint.types.clone())],
             row: row.clone(),
             secret,
             previous: None,
@@ -124,10 +134,15 @@ impl WebhookStore for MemoryStore {
     ) -> StoreResult<WebhookRow> {
         let mut tables = self.open()?;
         let now = self.now();
-        let row = &mut tables.webhook_of(account, id)?.row;
+        let entry = tables.webhook_of(account, id)?;
+        let row = &mut entry.row;
         if row.version != version {
             return Err(StoreError::Stale);
         }
+        if new.enabled && !row.endpoint.enabled {
+            entry.terms.clear();
+        }
+        entry.terms.push((now, new.types.clone()));
         let moved = row.endpoint.url != new.url;
         let released = moved || row.endpoint.enabled != new.enabled;
         row.endpoint = new;

@@ -332,3 +332,48 @@ pub async fn a_replaced_secret_of_a_webhook_is_valid_for_a_day(fixture: Fixture)
     scene.clock.advance(Duration::from_secs(1));
     assert_eq!(secrets().await, (new, None));
 }
+
+pub async fn a_webhook_gets_no_event_from_before_it_was_enabled_or_its_types_changed(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let (store, account) = (&scene.store, scene.account);
+    let change = async |row: WebhookRow, types: &[&str], enabled: bool| {
+        scene.clock.advance(Duration::from_secs(1));
+        let new = WebhookEndpoint {
+            enabled,
+            ..wanting(types)
+        };
+        let changed = store.update_webhook(account, row.id, row.version, new).await.unwrap();
+        scene.clock.advance(Duration::from_secs(1));
+        changed
+    };
+    let opt_out = async |n: usize| store.add_do_not_call(account, &number(n)).await.map(drop).unwrap();
+    let got = async |id: WebhookId| store.webhook_deliveries(id, None, 10).await.unwrap().len();
+    // Nothing is published until the changes are made.
+    published(&scene).await;
+    let off = made(&scene, account, &["contact.opted_out"]).await;
+    let other = made(&scene, account, &["call.*"]).await;
+    let wider = made(&scene, account, &["contact.opted_out"]).await;
+    let narrower = made(&scene, account, &["contact.opted_out", "call.*"]).await;
+    let off = change(off, &["contact.opted_out"], false).await;
+    opt_out(0).await;
+    let off = change(off, &["contact.opted_out"], true).await;
+    let off = change(off, &["*"], true).await;
+    let other = change(other, &["*"], true).await;
+    let wider = change(wider, &["*"], true).await;
+    let narrower = change(narrower, &["call.*"], true).await;
+    published(&scene).await;
+    assert_eq!(
+        (got(off.id).await, got(other.id).await),
+        (0, 0),
+        "from before the change"
+    );
+    assert_eq!(
+        (got(wider.id).await, got(narrower.id).await),
+        (1, 1),
+        "wanted when it happened"
+    );
+    opt_out(1).await;
+    published(&scene).await;
+    assert_eq!((got(off.id).await, got(other.id).await), (1, 1));
+    assert_eq!((got(wider.id).await, got(narrower.id).await), (2, 1));
+}

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::{
     RestState,
-    error::{ApiError, ApiResult},
+    error::{ApiError, ApiResult, OrNoSuch},
 };
 
 /// Contacts per transaction.
@@ -79,7 +79,7 @@ impl Import {
             if finished.is_ok() {
                 self.id.take();
             }
-            Ok(finished?)
+            finished.or_no_such("agent")
         });
         finished.await.map_err(|_| ApiError::Internal)?
     }

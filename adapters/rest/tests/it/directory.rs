@@ -2,10 +2,11 @@
 
 use domain::{
     id::{AgentId, AttemptId, CampaignId, ContactId},
-    ports::store::{CampaignStatus, CampaignStore, DirectoryStore},
+    ports::store::{CampaignStatus, CampaignStore, ConversationStatus, DirectoryStore},
 };
 use serde_json::{Value, json};
 
+use crate::conversations::Dialer;
 use support::{
     app::TestApp,
     client::{Client, send},
@@ -104,6 +105,25 @@ async fn an_agent_in_use_is_named_and_stays() {
     app.client.delete(&path).await.expect(404);
     let seen = all(&app.client, AGENTS, 30).await;
     assert_eq!(seen.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_of_a_draft_or_of_the_last_call_of_a_stopped_campaign_stays() {
+    let dialer = Dialer::start(1).await;
+    let (client, path) = (&dialer.app.client, format!("{AGENTS}/{}", dialer.agent));
+    let held = async |by: &str| {
+        let held = client.delete(&path).await.expect(409);
+        assert_eq!(held.code(), "in_use");
+        assert!(held.text("/error/message").contains(by), "{}", held.body);
+    };
+    let call = dialer.dial().await;
+    let stop = format!("/public/v1/campaigns/{}/stop", dialer.campaign);
+    client.post(&stop, json!({})).await.expect(200);
+    held(&call.claim.attempt.to_string()).await;
+    dialer.finish(&call, ConversationStatus::Failed, &[]).await;
+    let draft = json!({ "name": "c", "agentId": dialer.agent, "contacts": [{ "phoneNumber": "+15550000001" }] });
+    let draft = client.post("/public/v1/campaigns", draft).await.expect(201);
+    held(&draft.text("/data/campaignId")).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -41,6 +41,7 @@ mod live;
 mod live_calls;
 mod overload;
 mod phone_numbers;
+mod races;
 mod recordings;
 mod server;
 mod services;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use domain::{
     deliveries::endpoint_lane,
     id::{AccountId, DeliveryId, WebhookId},
-    ports::store::{AccountEventType, StoreResult, TypePattern},
+    ports::store::{AccountEventType, StoreResult},
     time::Timestamp,
 };
 
@@ -15,6 +15,7 @@ use crate::{
     Work,
     account_events::known_types,
     rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, places, unavailable},
+    webhook_terms::Terms,
 };
 
 /// An event that got its place.
@@ -30,15 +31,12 @@ pub(super) struct Published {
 struct Endpoint {
     id: WebhookId,
     account: AccountId,
-    types: Vec<TypePattern>,
-    created_at: Timestamp,
+    terms: Terms,
 }
 
 impl Endpoint {
     fn wants(&self, event: &Published) -> bool {
-        self.account == event.account
-            && self.created_at <= event.created_at
-            && self.types.iter().any(|pattern| pattern.matches(event.event_type))
+        self.account == event.account && self.terms.want(event.event_type, event.created_at)
     }
 }
 
@@ -130,7 +128,7 @@ async fn endpoints_of(work: &mut Work<'_>, accounts: BTreeSet<String>) -> StoreR
         return Ok(Vec::new());
     }
     let query = composed(format!(
-        "SELECT id, account, types, created_at FROM webhook_endpoints WHERE enabled = 1 AND account IN ({}) ORDER BY id",
+        "SELECT id, account, types, terms, created_at FROM webhook_endpoints WHERE enabled = 1 AND account IN ({}) ORDER BY id",
         places(1, accounts.len())
     ));
     let query = accounts.into_iter().fold(query, Query::bind);
@@ -139,8 +137,7 @@ async fn endpoints_of(work: &mut Work<'_>, accounts: BTreeSet<String>) -> StoreR
         Ok(Endpoint {
             id: row.id("id")?,
             account: row.id("account")?,
-            types: row.json("types")?,
-            created_at: row.time("created_at")?,
+            terms: Terms::read(row)?,
         })
     };
     rows.iter().map(endpoint).collect()

@@ -38,6 +38,13 @@ pub enum CampaignStatus {
 spelled!(CampaignStatus, Draft "draft", Waiting "waiting", Running "running", Paused "paused", Stopped "stopped",
     Completed "completed", Failed "failed", Delayed "delayed");
 
+impl CampaignStatus {
+    /// Returns whether the campaign dials nobody any more unless it is begun again.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Stopped | Self::Completed | Self::Failed)
+    }
+}
+
 /// Follow-up calls after an unsuccessful call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
