@@ -21,7 +21,7 @@ use domain::{
 };
 
 use super::{
-    RestState,
+    RestState, envelope,
     error::{ApiError, ApiResult},
     key_uses::KeyUses,
     query::{self, QUERY_KEY},
@@ -239,8 +239,12 @@ impl Gatekeeper {
 pub async fn require_key(State(gatekeeper): State<Gatekeeper>, mut request: Request, next: Next) -> Response {
     let state = &gatekeeper.state;
     let credential = Credential::sent(state, request.method(), request.uri(), request.headers());
-    let path = request.extensions().get::<MatchedPath>();
-    let required = scopes::required(request.method().as_str(), path.map_or("", MatchedPath::as_str));
+    let path = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or("", MatchedPath::as_str);
+    let required = scopes::required(request.method().as_str(), path);
+    let kept = scopes::kept(request.method().as_str(), path);
     let admitted = admitted(state, credential, peer_address(request.extensions())).await;
     let allowed = admitted.and_then(|(credential, account, key)| {
         gatekeeper.record(key.id);
@@ -251,8 +255,13 @@ pub async fn require_key(State(gatekeeper): State<Gatekeeper>, mut request: Requ
         Ok((credential, account, key)) => {
             request.extensions_mut().insert(credential);
             request.extensions_mut().insert(Caller(account));
+            let reads = key.may(Scope::Read);
             request.extensions_mut().insert(key);
-            next.run(request).await
+            let mut response = next.run(request).await;
+            if !reads {
+                envelope::shorten(&mut response, kept);
+            }
+            response
         }
         Err(error) => error.into_response(),
     };

@@ -11,7 +11,7 @@ use axum::{
 };
 use futures_util::FutureExt;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
@@ -84,6 +84,11 @@ impl Reply {
         Self { warning, ..self }
     }
 
+    /// Returns the warning.
+    pub fn warning_text(&self) -> Option<&str> {
+        self.warning.as_deref()
+    }
+
     /// Adds the version of the resource, as `ETag`.
     #[must_use]
     pub fn version(self, version: i64) -> Self {
@@ -112,6 +117,19 @@ impl Reply {
         Self {
             pagination: Some(pagination),
             ..self
+        }
+    }
+
+    /// Leaves only these fields of `data`. If others were left out, the version is added.
+    fn keep(&mut self, fields: &[&str]) {
+        let Value::Object(data) = &mut self.data else {
+            self.data = Value::Object(Map::new());
+            return;
+        };
+        let all = data.len();
+        data.retain(|name, _| fields.contains(&name.as_str()));
+        if let (Some(version), true) = (self.version, data.len() < all) {
+            data.insert("version".to_owned(), version.into());
         }
     }
 
@@ -144,6 +162,27 @@ impl IntoResponse for Reply {
 /// Marker of a response whose body is already in the envelope, such as a streamed one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Enveloped;
+
+/// Short form of a streamed response.
+#[derive(Debug, Clone)]
+pub(super) struct InShort(pub Reply);
+
+/// Shortens a response for a caller who must not read: an error names no resources but by their ids, and `data` has only
+/// `kept`, if that is given.
+pub(super) fn shorten(response: &mut Response, kept: Option<&[&str]>) {
+    if let Some(error) = response.extensions_mut().get_mut::<ErrorBody>() {
+        error.hide_names();
+    }
+    let Some(fields) = kept else { return };
+    if let Some(InShort(reply)) = response.extensions_mut().remove() {
+        response.extensions_mut().remove::<Enveloped>();
+        response.extensions_mut().insert(reply);
+        *response.body_mut() = Body::empty();
+    }
+    if let Some(reply) = response.extensions_mut().get_mut::<Reply>() {
+        reply.keep(fields);
+    }
+}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -41,6 +41,8 @@ pub enum ApiError {
     MethodNotAllowed,
     /// Not possible in the current state.
     Conflict(Conflict, String),
+    /// Other resources need this thing.
+    InUse(String, Vec<Holder>),
     /// The resource does not have the version in `If-Match`; contains the present one.
     Stale(i64),
     /// Too many bytes or rows.
@@ -176,6 +178,18 @@ pub struct ErrorBody {
     /// Row report of a rejected CSV file, its headers if they are rejected, or the present version of a resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<Details>,
+    /// The message without names of resources, if it has some.
+    #[serde(skip)]
+    nameless: Option<String>,
+}
+
+impl ErrorBody {
+    /// Leaves the names of resources out of the message.
+    pub(super) fn hide_names(&mut self) {
+        if let Some(nameless) = self.nameless.take() {
+            self.message = nameless;
+        }
+    }
 }
 
 /// Details of an error.
@@ -232,7 +246,7 @@ impl ApiError {
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Conflict(..) | Self::Stale(_) => StatusCode::CONFLICT,
+            Self::Conflict(..) | Self::InUse(..) | Self::Stale(_) => StatusCode::CONFLICT,
             Self::PayloadTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Upstream(_) => StatusCode::BAD_GATEWAY,
@@ -253,6 +267,7 @@ impl ApiError {
             Self::NotFound(_) => ErrorCode::NotFound,
             Self::MethodNotAllowed => ErrorCode::MethodNotAllowed,
             Self::Conflict(kind, _) => kind.code(),
+            Self::InUse(..) => ErrorCode::InUse,
             Self::Stale(_) => ErrorCode::Conflict,
             Self::PayloadTooLarge(_) => ErrorCode::PayloadTooLarge,
             Self::UnsupportedMediaType(_) => ErrorCode::UnsupportedMediaType,
@@ -274,6 +289,9 @@ impl ApiError {
                 [first, rest @ ..] => format!("`{}`: {} (and {} more)", first.path, first.message, rest.len()),
             },
             Self::Unauthorized(text) => (*text).into(),
+            Self::InUse(thing, holders) => {
+                in_use(thing, holders, |holder| format!("`{}` ({})", holder.name, holder.id))
+            }
             Self::Stale(present) => format!("the version is {present}, not the one in `If-Match`; read it again"),
             Self::RateLimited(seconds) => format!("too many requests; try again in {seconds} s"),
             Self::MethodNotAllowed => "this path does not take this method; see the Allow header".into(),
@@ -315,6 +333,10 @@ impl ApiError {
 
     fn into_body(self) -> ErrorBody {
         let (code, message, status) = (self.code(), self.message(), self.status().as_u16());
+        let nameless = match &self {
+            Self::InUse(thing, holders) => Some(in_use(thing, holders, |holder| holder.id.clone())),
+            _ => None,
+        };
         let (mut fields, details) = match self {
             Self::Invalid(problems) => (problems, None),
             Self::InvalidFile { problems, details } => (problems, Some(details)),
@@ -328,6 +350,7 @@ impl ApiError {
             status,
             fields,
             details,
+            nameless,
         }
     }
 }
@@ -405,20 +428,16 @@ impl From<CommandError> for ApiError {
 pub fn removed(removal: Removal, thing: &str) -> ApiResult<()> {
     match removal {
         Removal::Done => Ok(()),
-        Removal::Held(holders) => Err(ApiError::held(thing, &holders)),
+        Removal::Held(holders) => Err(ApiError::InUse(thing.to_owned(), holders)),
     }
 }
 
-impl ApiError {
-    /// Creates the error for a resource in use, with the resources that use it.
-    fn held(thing: &str, holders: &[Holder]) -> Self {
-        let named: Vec<String> = holders
-            .iter()
-            .map(|holder| format!("{} `{}` ({})", holder.kind, holder.name, holder.id))
-            .collect();
-        let message = format!("this {thing} is in use by {}", named.join(", "));
-        Self::Conflict(Conflict::InUse, message)
-    }
+fn in_use(thing: &str, holders: &[Holder], shown: impl Fn(&Holder) -> String) -> String {
+    let holders: Vec<String> = holders
+        .iter()
+        .map(|holder| format!("{} {}", holder.kind, shown(holder)))
+        .collect();
+    format!("this {thing} is in use by {}", holders.join(", "))
 }
 
 /// Result of a handler.

@@ -40,6 +40,69 @@ const EXCEPTIONS: [(&str, &str, &[Scope]); 21] = [
     ("POST", "/campaigns/{campaignId}/call-again", CALLS),
 ];
 
+/// Fields of `data` that stay in the answer to a change made with a key that lacks `read`: the id, the state, and what the
+/// scope concerns. Paths are as above. Nothing else stays, so a path that is not listed answers with the version alone.
+const KEPT: [(&str, &[&str]); 24] = [
+    ("/me/webhook-secret…", &["webhookSecret"]),
+    ("/me/api-keys…", &["keyId", "apiKey", "scopes", "expiresAt"]),
+    ("/services/…", &["works", "message", "enter"]),
+    ("/agents/test-call", &["conversationId", "mediaUrl"]),
+    ("/agents/…", &["agentId"]),
+    ("/knowledge-base/documents/…", &["documentId"]),
+    ("/knowledge-base/groups…", &["groupId"]),
+    ("/tools…", &["toolId"]),
+    ("/transfer-rules…", &["transferRuleId"]),
+    ("/phone-numbers/…", &["phoneNumber"]),
+    ("/do-not-call", &["phoneNumber"]),
+    ("/contacts…", &["contactId"]),
+    (
+        "/campaigns/{campaignId}/contacts…",
+        &[
+            "campaignId",
+            "status",
+            "contactCount",
+            "added",
+            "alreadyPresent",
+            "alreadyPresentRows",
+        ],
+    ),
+    (
+        "/campaigns/{campaignId}/call-again",
+        &["campaignId", "status", "contacts"],
+    ),
+    (
+        "/campaigns…",
+        &[
+            "campaignId",
+            "status",
+            "active",
+            "scheduled",
+            "nextRunAt",
+            "startIndex",
+            "contactCount",
+            "progress",
+        ],
+    ),
+    ("/calls/inbound", &["conversationId", "mediaUrl"]),
+    ("/calls", &["conversationId", "status"]),
+    (
+        "/conversations/{conversationId}/live-tickets",
+        &["ticket", "for", "url", "expiresAt"],
+    ),
+    (
+        "/conversations/{conversationId}/text",
+        &["conversationId", "turns", "next"],
+    ),
+    ("/conversations/…", &["conversationId", "status"]),
+    ("/webhooks/{webhookId}/rotate-secret", &["secret"]),
+    (
+        "/webhooks/{webhookId}/…",
+        &["deliveryId", "type", "eventId", "state", "attempts"],
+    ),
+    ("/webhooks/{webhookId}", &["webhookId", "enabled"]),
+    ("/webhooks", &["webhookId", "enabled", "secret"]),
+];
+
 const FEEDS: &str = "A campaign that is active, scheduled, waiting or dialing also needs `calls`.";
 
 /// Operations that need another scope for some requests. Their handlers check it.
@@ -63,19 +126,35 @@ const CONDITIONS: [(&str, &str, &str); 8] = [
 /// `/public/v1/agents/{agentId}`.
 pub fn required(method: &str, path: &str) -> &'static [Scope] {
     let method = if method == "HEAD" { "GET" } else { method };
-    let below = path.strip_prefix(BASE).unwrap_or(path);
-    let exception = EXCEPTIONS.iter().find(|(of, pattern, _)| {
-        let fits = match pattern.strip_suffix('…') {
-            Some(start) => below.starts_with(start),
-            None => below == *pattern,
-        };
-        fits && (*of == "*" || of.eq_ignore_ascii_case(method))
-    });
+    let exception = EXCEPTIONS
+        .iter()
+        .find(|(of, pattern, _)| fits(pattern, path) && (*of == "*" || of.eq_ignore_ascii_case(method)));
     match exception {
         Some((_, _, scopes)) => scopes,
         None if method.eq_ignore_ascii_case("GET") => READ,
         None => WRITE,
     }
+}
+
+fn fits(pattern: &str, path: &str) -> bool {
+    let below = path.strip_prefix(BASE).unwrap_or(path);
+    match pattern.strip_suffix('…') {
+        Some(start) => below.starts_with(start),
+        None => below == pattern,
+    }
+}
+
+/// Returns the fields of `data` that an answer has for a key without `read`. None if it has all of them: what reads needs
+/// `read` or `live`, and a deletion names nothing but what was deleted.
+pub fn kept(method: &str, path: &str) -> Option<&'static [&'static str]> {
+    let changes = ["POST", "PATCH"].iter().any(|name| name.eq_ignore_ascii_case(method));
+    if !changes || required(method, path).contains(&Scope::Read) {
+        return None;
+    }
+    Some(match KEPT.iter().find(|(pattern, _)| fits(pattern, path)) {
+        Some((_, fields)) => fields,
+        None => &[],
+    })
 }
 
 /// Returns a sentence for people on the scopes that an operation needs.

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use super::view::{Campaign, Pacing, ShownContact};
 use crate::{
     RestState,
-    envelope::{Enveloped, etag},
+    envelope::{Enveloped, InShort, Reply, etag},
     error::ApiResult,
     request_id::RequestId,
 };
@@ -70,7 +70,14 @@ impl Answer {
             ..Campaign::of(row)
         };
         let put_off = put_off(&*state.store, row).await?;
-        let (head, tail) = self.frame(&campaign, row, put_off);
+        let reason = row
+            .reason
+            .as_ref()
+            .map(|reason| format!("the campaign is {}: {reason}", row.status.as_str()));
+        let warnings: Vec<String> = self.warning.clone().into_iter().chain(reason).chain(put_off).collect();
+        let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
+        let in_short = Reply::ok(&campaign).version(row.version).warning(warning);
+        let (head, tail) = self.frame(&campaign, in_short.warning_text());
         let pages = pages(Arc::clone(&state.store), row, first);
         let body = stream::once(async { Ok(Bytes::from(head)) })
             .chain(pages)
@@ -81,22 +88,18 @@ impl Answer {
             .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         response.headers_mut().extend(etag(row.version));
         response.extensions_mut().insert(Enveloped);
+        response.extensions_mut().insert(InShort(in_short));
         Ok(response)
     }
 
     /// Returns the envelope up to the first contact, and after the last one.
-    fn frame(&self, campaign: &Campaign, row: &CampaignRow, put_off: Option<String>) -> (String, String) {
+    fn frame(&self, campaign: &Campaign, warning: Option<&str>) -> (String, String) {
         let mut head = format!("{{\"success\":true,\"data\":{}", json!(campaign));
         head.pop();
         head.push_str(",\"contacts\":[");
-        let reason = row
-            .reason
-            .as_ref()
-            .map(|reason| format!("the campaign is {}: {reason}", row.status.as_str()));
-        let warnings: Vec<String> = self.warning.clone().into_iter().chain(reason).chain(put_off).collect();
         let mut tail = "]}".to_owned();
-        if !warnings.is_empty() {
-            tail.push_str(&format!(",\"warning\":{}", json!(warnings.join("; "))));
+        if let Some(warning) = warning {
+            tail.push_str(&format!(",\"warning\":{}", json!(warning)));
         }
         tail.push_str(&format!(",\"requestId\":{}}}", json!(self.request_id.as_str())));
         (head, tail)

@@ -267,6 +267,7 @@ impl Operation {
     }
 
     fn answers(mut self, status: &str, text: &str, data: Value, example: Value, pagination: Option<&str>) -> Self {
+        let data = self.or_in_short(data);
         let mut properties = json!({ "success": { "type": "boolean", "const": true }, "data": data });
         let mut required = vec!["success", "data"];
         let mut shown = json!({ "success": true, "data": example });
@@ -295,6 +296,31 @@ impl Operation {
         let response = json!({ "description": text, "headers": headers, "content": content });
         self.responses.insert(status.into(), response);
         self
+    }
+
+    /// Adds what a key without `read` gets, if that is less.
+    fn or_in_short(&self, data: Value) -> Value {
+        let whole = data["$ref"]
+            .as_str()
+            .and_then(|name| self.schemas.read.get(name.rsplit('/').next()?));
+        let kept = scopes::kept(self.method, self.path).filter(|_| !self.keyless);
+        let Some(kept) = kept else { return data };
+        let names = |schema: &Value| schema["properties"].as_object().map(Map::len);
+        if whole.and_then(names).is_some_and(|fields| fields <= kept.len()) {
+            return data;
+        }
+        let id = json!({ "type": "string", "format": "uuid" });
+        let property = |name: &&str| {
+            let described = whole.and_then(|schema| schema["properties"].get(name));
+            ((*name).to_owned(), described.unwrap_or(&id).clone())
+        };
+        let mut properties: Map<String, Value> = kept.iter().map(property).collect();
+        properties.insert("version".into(), json!({ "type": "integer", "minimum": 1 }));
+        let in_short = json!({
+            "type": "object", "description": "With a key that lacks `read`", "properties": properties,
+            "required": kept.iter().take(1).collect::<Vec<_>>(), "additionalProperties": false,
+        });
+        json!({ "anyOf": [data, in_short] })
     }
 
     /// Adds an optional header.

@@ -35,6 +35,7 @@ mod envelope;
 mod events;
 mod hostile;
 mod idempotency;
+mod keys_without_read;
 mod knowledge_search;
 mod limits;
 mod live;
