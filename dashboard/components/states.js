@@ -14,6 +14,9 @@ export function errorText(error) {
 /** The name of a key or session, as the record has it. @param {string | null | undefined} name */
 export const person = (name) => (name === 'account key' ? t('callNow.accountKey') : name);
 
+/** The other person of a call: the name used in it, or else the number. @param {any} call */
+export const callee = (call) => call.contactName || call.contactNumber || call.phoneNumber || t(call.test ? 'liveCalls.test' : 'calls.noNumber');
+
 /** @param {{ error: any, onRetry?: () => void }} props */
 export const Failure = ({ error, onRetry }) => html`<div class="alert bad" role="alert">
   <span>${errorText(error)}</span>${onRetry && html`<button onClick=${onRetry}>${t('common.retry')}</button>`}

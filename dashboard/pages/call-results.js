@@ -39,6 +39,14 @@ export function CallFacts({ call }) {
   ]} /></section>`;
 }
 
+/** What was known of the other person at the start of the call. @param {{ call: any }} props */
+export function CalleeFields({ call: { variables } }) {
+  const fields = Object.entries(variables ?? {}).filter(([, value]) => value !== null && value !== '');
+  if (fields.length === 0) return null;
+  return html`<section class="card" aria-labelledby="callee"><h2 id="callee">${t('calls.contact')}</h2>
+    <${Facts} facts=${fields.map(([name, value]) => [name, String(value)])} /></section>`;
+}
+
 /** @param {{ call: any, onHear: ((ms: number) => void) | null }} props */
 export function Analysis({ call, onHear }) {
   const { sentiment, keyMoments = [], issues = [] } = call;

@@ -2,25 +2,21 @@
 import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
 import { del } from '../lib/api.js';
 import { useCallRecord } from '../lib/call-record.js';
-import { useResource } from '../lib/data.js';
 import { duration, t } from '../lib/i18n.js';
 import { navigate, useQuery } from '../lib/router.js';
 import { confirm, toast, toastError } from '../components/dialog.js';
 import { Player } from '../components/player.js';
-import { Badge, Failure, Loading, Since } from '../components/states.js';
+import { Badge, callee, Failure, Loading, Since } from '../components/states.js';
 import { EndButton, LiveControls } from './call-live.js';
 import { CallNow } from './call-now.js';
 import { CallPath, useCallGraph } from './call-path.js';
-import { Analysis, CallFacts, Collected, Cost } from './call-results.js';
+import { Analysis, CalleeFields, CallFacts, Collected, Cost } from './call-results.js';
 import { Transcript } from './call-transcript.js';
 
 /** @param {{ params: Record<string, string> }} props */
 export default function Call({ params: { id } }) {
   const { call, turns, events, error, refresh, readOn } = useCallRecord(id);
-  const number = call?.contactNumber;
-  const saved = useResource(number ? '/contacts' : null, { search: number, pageSize: 5 });
-  const contact = saved.data?.find((/** @type {any} */ each) => each.phoneNumber === number);
-  const name = contact?.name || number || (call && t('calls.noNumber'));
+  const name = call && callee(call);
   useEffect(() => { if (name) document.title = `${name} · Ringback`; }, [name]);
   // The button that had the focus goes with the call's end.
   const before = useRef(/** @type {string | undefined} */ (undefined));
@@ -81,7 +77,7 @@ function Body({ call, turns, events, isLive, onChange, onTurn }) {
     </div>
     <div class="stack">
       ${isLive && html`<${LiveControls} id=${call.conversationId} notTalking=${notTalking} onChange=${onChange} />`}
-      <${CallFacts} call=${call} />
+      <${CalleeFields} call=${call} /><${CallFacts} call=${call} />
       ${isOver && html`<${Analysis} call=${call} onHear=${onHear} />`}
       <${Collected} call=${call} /><${Cost} cost=${call.cost} />
     </div></div>`;

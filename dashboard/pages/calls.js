@@ -6,7 +6,7 @@ import { dateTime, duration, t } from '../lib/i18n.js';
 import { useQuery } from '../lib/router.js';
 import { Menu } from '../components/menu.js';
 import { SavedFilters } from '../components/saved-filters.js';
-import { Badge, Time } from '../components/states.js';
+import { Badge, callee, Time } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { apiFilters, CallFilters, filtersOf } from './call-filters.js';
 
@@ -15,8 +15,7 @@ export default function Calls() {
   const list = useList('/conversations', filters, (call) => call.conversationId);
   useEvents(['call.'], () => list.refresh(), 2000);
   const columns = [
-    { key: 'number', label: t('calls.contact'),
-      render: (/** @type {any} */ c) => html`<span class="numeric">${c.contactNumber ?? t('calls.noNumber')}</span>` },
+    { key: 'contact', label: t('calls.contact'), render: callee },
     { key: 'status', label: t('calls.filters.status'), render: (/** @type {any} */ c) => html`<${Badge} status=${c.status} />
       ${c.test && html` <span class="badge">${t('liveCalls.test')}</span>`}` },
     { key: 'time', label: t('calls.time'), render: (/** @type {any} */ c) => html`<${Time} at=${c.startTimeUnix * 1000} />` },
@@ -24,6 +23,8 @@ export default function Calls() {
     { key: 'agent', label: t('calls.filters.agentId'), render: (/** @type {any} */ c) => c.agentName },
     { key: 'summary', label: t(chosen.search ? 'calls.found' : 'calls.summary'), wide: true, render: (/** @type {any} */ c) => content(c, chosen.search) },
     { key: 'direction', label: t('calls.filters.direction'), optional: true, render: (/** @type {any} */ c) => t(`calls.${c.direction}`) },
+    { key: 'number', label: t('campaign.phone'), optional: true,
+      render: (/** @type {any} */ c) => html`<span class="numeric">${c.contactNumber ?? '–'}</span>` },
     { key: 'own', label: t('calls.ownNumber'), optional: true, render: (/** @type {any} */ c) => html`<span class="numeric">${c.callerNumber ?? '–'}</span>` },
     { key: 'full', label: t('calls.fullTime'), optional: true,
       render: (/** @type {any} */ c) => html`<span class="numeric">${dateTime(c.startTimeUnix * 1000)}</span>` },
@@ -41,8 +42,11 @@ export default function Calls() {
       <p class="help">${t('calls.keys')}</p></div>`;
 }
 
-/** With a search, the call opens at the turn that was found. @param {any} call */
-const callAddress = (call) => `/calls/${call.conversationId}${call.matches?.length ? `?turn=${call.matches[0].turn}` : ''}`;
+/** With a search, the call opens at the turn that was found, if it was not the name. @param {any} call */
+function callAddress(call) {
+  const match = call.matches?.find((/** @type {any} */ each) => each.turn !== undefined);
+  return `/calls/${call.conversationId}${match ? `?turn=${match.turn}` : ''}`;
+}
 
 /** @param {any} call */
 const length = (call) => (call.conversationDuration ? duration(call.conversationDuration) : '–');

@@ -5,7 +5,7 @@ import { onAccountEvent } from '../lib/events.js';
 import { t } from '../lib/i18n.js';
 import { useQuery } from '../lib/router.js';
 import { AGENTS, CAMPAIGNS } from '../components/picker.js';
-import { Badge, person, Since } from '../components/states.js';
+import { Badge, callee, person, Since } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { Choice, Found } from './call-filters.js';
 import { Refusal, State } from './call-now.js';
@@ -28,8 +28,7 @@ export default function LiveCalls() {
     else if (event.type === 'call.ended') list.drop(event.data?.data?.conversationId);
   }), [list.key]);
   const columns = [
-    { key: 'contact', label: t('calls.contact'),
-      render: (/** @type {any} */ c) => c.contactName || c.phoneNumber || t(c.test ? 'liveCalls.test' : 'calls.noNumber') },
+    { key: 'contact', label: t('calls.contact'), render: callee },
     { key: 'status', label: t('calls.filters.status'), render: status },
     { key: 'words', label: t('liveCalls.words'), wide: true, render: (/** @type {any} */ c) => words(c.present?.words) },
     { key: 'mood', label: t('liveCalls.mood'),

@@ -101,7 +101,7 @@ function ActiveCampaign({ campaign: { campaignId, name, status, startIndex, cont
 /** @param {{ calls: any[] }} props */
 function LatestCalls({ calls }) {
   const columns = [
-    { key: 'number', label: t('overview.callWith'), render: (/** @type {any} */ c) => c.contactNumber ?? t(`overview.${c.direction}`) },
+    { key: 'number', label: t('overview.callWith'), render: (/** @type {any} */ c) => c.contactName || c.contactNumber || t(`overview.${c.direction}`) },
     { key: 'status', label: t('campaigns.status'), render: (/** @type {any} */ c) => html`<${Badge} status=${c.status} />` },
     { key: 'agent', label: t('campaign.agent'), render: (/** @type {any} */ c) => c.agentName },
     { key: 'summary', label: t('overview.summary'), wide: true, render: (/** @type {any} */ c) => c.summary ?? '–' },

@@ -130,7 +130,7 @@ const texts = {
     done: { launch: 'Die Kampagne wählt.', pause: 'Pausiert. Laufende Anrufe enden von selbst.', stop: 'Angehalten.', schedule: 'Geplant.' },
   },
   calls: {
-    title: 'Anrufe', search: 'In Transkripten suchen', found: 'Fundstelle', contact: 'Kontakt', noNumber: 'Nummer unterdrückt',
+    title: 'Anrufe', search: 'In Transkripten und Namen suchen', found: 'Fundstelle', contact: 'Kontakt', noNumber: 'Nummer unterdrückt',
     summary: 'Zusammenfassung', length: 'Dauer', time: 'Zeit',
     fullTime: 'Datum und Zeit', ownNumber: 'Unsere Nummer', outbound: 'Ausgehend', inbound: 'Eingehend', any: 'Beliebig', anyStatus: 'Jeder Status',
     anyOutcome: 'Jedes Ergebnis', anyContact: 'Alle Kontakte zeigen',

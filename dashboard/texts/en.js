@@ -116,7 +116,7 @@ export default {
     done: { launch: 'The campaign dials.', pause: 'Paused. Calls in progress end by themselves.', stop: 'Stopped.', schedule: 'Scheduled.' },
   },
   calls: {
-    title: 'Calls', search: 'Search in transcripts', found: 'Found', contact: 'Contact', noNumber: 'Number withheld', summary: 'Summary',
+    title: 'Calls', search: 'Search in transcripts and names', found: 'Found', contact: 'Contact', noNumber: 'Number withheld', summary: 'Summary',
     length: 'Length', time: 'Time',
     fullTime: 'Date and time', ownNumber: 'Our number', outbound: 'Outbound', inbound: 'Inbound', any: 'Any', anyStatus: 'Any status',
     anyOutcome: 'Any outcome', anyContact: 'Show all contacts',

@@ -122,7 +122,7 @@ export const calls = {
     const page = await signedIn(browser, `/calls?tag=${TAG}`);
     await until(async () => (await rowsOf(page).count()) >= 3, "the calls");
     const wanted = `/calls/${interrupted}`, present = () => page.evaluate(() => document.activeElement?.getAttribute("href"));
-    await tabTo(page, "+1555040");
+    await tabTo(page, "Robin");
     for (let n = 0; n < 10 && (await present()) !== wanted; n++) {
       const before = await present();
       await page.keyboard.press("j");

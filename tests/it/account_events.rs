@@ -58,7 +58,19 @@ async fn calls_and_campaigns_are_told_to_the_stream_and_to_a_webhook() {
         let at = header("webhook-timestamp").parse().unwrap();
         let signature = sign(&secrets, &header("webhook-id"), at, &request.body).unwrap();
         assert_eq!(header("webhook-signature"), signature);
-        assert!(!request.body.contains("+1555") && !request.body.contains("Maria"));
+        let body: Value = serde_json::from_str(&request.body).unwrap();
+        let is_of_campaign = body["data"]["campaignId"] == *campaign;
+        if body["type"].as_str().unwrap().starts_with("call.") {
+            let (name, persona) = match is_of_campaign {
+                true => (json!("Maria"), "cooperative"),
+                false => (Value::Null, "opts-out"),
+            };
+            assert_eq!(body["data"]["contactName"], name, "{body}");
+            assert_eq!(body["data"]["variables"], json!({ "persona": persona }), "{body}");
+        } else {
+            assert!(!request.body.contains("Maria"), "{body}");
+        }
+        assert!(!request.body.contains("+1555"), "{body}");
     }
     // The stream has the same events, in order and each once.
     let mut bytes = stream.bytes_stream();

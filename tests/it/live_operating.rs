@@ -95,7 +95,8 @@ async fn live_with(synthesizer: Arc<dyn Synthesizer>) -> Live {
         "turn": { "turnTimeout": 5, "silenceEndCallTimeout": 15 },
     } });
     let agent = world.agent(agent).await;
-    let call = json!({ "agentId": agent, "phoneNumber": NUMBER, "dynamicVariables": { "script": "waits" } });
+    let call = json!({ "agentId": agent, "phoneNumber": NUMBER, "name": "Maria",
+                       "dynamicVariables": { "script": "waits" } });
     let made = world.client.post("/public/v1/calls", call).await.expect(201);
     let id = made.text("/data/conversationId");
     world.pass(7).await;
@@ -115,7 +116,8 @@ impl Live {
     async fn operate(&self) -> Operator {
         let mut operator = Operator::at(&self.address().await).await;
         operator.start().await;
-        assert_eq!(operator.events, [json!({ "event": "ready", "format": "pcm_8000" })]);
+        let ready = json!({ "event": "ready", "format": "pcm_8000", "contactName": "Maria", "variables": { "script": "waits" } });
+        assert_eq!(operator.events, [ready]);
         operator
     }
 

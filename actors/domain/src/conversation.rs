@@ -38,6 +38,7 @@ pub fn item(row: &ConversationRow, account: &Account) -> ConversationItem {
         direction: row.direction,
         test: row.is_test,
         contact_number: Some(row.contact_number.clone()).filter(|number| !number.is_nobodys()),
+        callee: row.callee.clone(),
         caller_number: row.caller_number.clone(),
         start_time_unix: row.started_at.unix_seconds(),
         end_time_unix: row.ended_at.map(Timestamp::unix_seconds),
@@ -64,24 +65,10 @@ pub struct Facts<'a> {
 pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>, account: &Account) -> Conversation {
     let agent = agent.and_then(|agent| agent::complete(&agent.document).ok());
     let analysis = row.analysis.as_ref();
-    let of_list = item(row, account);
     // A booked appointment contains more than one that was only agreed on.
     let understood = || analysis.map(|found| found.appointment.clone()).unwrap_or_default();
     Conversation {
-        conversation_id: of_list.conversation_id,
-        agent_id: of_list.agent_id,
-        agent_version: of_list.agent_version,
-        agent_name: of_list.agent_name,
-        campaign_id: of_list.campaign_id,
-        status: of_list.status,
-        direction: of_list.direction,
-        test: of_list.test,
-        contact_number: of_list.contact_number,
-        caller_number: of_list.caller_number,
-        start_time_unix: of_list.start_time_unix,
-        end_time_unix: of_list.end_time_unix,
-        conversation_duration: of_list.conversation_duration,
-        summary: of_list.summary,
+        item: item(row, account),
         transcript: transcript(facts.turns),
         disclosure: disclosure(facts.disclosures),
         turns: None,
@@ -98,7 +85,6 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
         workflow_path: workflow_path(facts.hops),
         usage: facts.usage.and_then(|event| serde_json::from_str(&event.detail).ok()),
         cost: None,
-        metadata: of_list.metadata,
     }
 }
 

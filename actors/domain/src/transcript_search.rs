@@ -46,14 +46,20 @@ pub fn words(text: &str) -> Vec<String> {
     parts.map(|part| part.chars().take(WORD_CHARACTERS).collect()).collect()
 }
 
+/// Returns the texts of a call, each with the number of its turn: first the lines about the other person.
+fn texts<'a>(callee: &'a str, turns: &'a [TurnFact]) -> impl Iterator<Item = (Option<i64>, &'a str)> {
+    let turns = turns.iter().map(|turn| (Some(turn.seq), &*turn.text));
+    callee.lines().map(|line| (None, line)).chain(turns)
+}
+
 /// Returns the words of a call in the order of the index. `scope` are ids; each becomes a word of its own that
-/// no text contains.
-pub fn indexed(scope: &[String], turns: &[TurnFact]) -> Vec<String> {
+/// no text contains. `callee` tells of the other person, in lines.
+pub fn indexed(scope: &[String], callee: &str, turns: &[TurnFact]) -> Vec<String> {
     let mut all: Vec<String> = scope.iter().map(|id| scope_word(id)).collect();
     let mut bytes = 0;
-    for turn in turns {
+    for (_, text) in texts(callee, turns) {
         all.push(TURN.to_owned());
-        for word in words(&turn.text) {
+        for word in words(text) {
             bytes += word.len() + 1;
             if bytes > INDEXED_BYTES || all.len() >= INDEXED_WORDS {
                 return all;
@@ -156,18 +162,18 @@ impl Query {
         }
     }
 
-    /// Returns whether each term occurs in some turn.
-    pub fn matches(&self, turns: &[TurnFact]) -> bool {
-        let turns: Vec<Vec<String>> = turns.iter().map(|turn| words(&turn.text)).collect();
-        let occurs = |term: &Term| turns.iter().any(|words| term.place_in(words).is_some());
+    /// Returns whether each term occurs in some text of the call.
+    pub fn matches(&self, callee: &str, turns: &[TurnFact]) -> bool {
+        let texts: Vec<Vec<String>> = texts(callee, turns).map(|(_, text)| words(text)).collect();
+        let occurs = |term: &Term| texts.iter().any(|words| term.place_in(words).is_some());
         self.terms.iter().all(occurs)
     }
 
-    /// Returns the first places of a call at which a term occurs, at most one for each turn.
-    pub fn places(&self, turns: &[TurnFact]) -> Vec<SearchMatch> {
-        let found = turns.iter().filter_map(|turn| {
-            let text = self.shown(&turn.text)?;
-            Some(SearchMatch { turn: turn.seq, text })
+    /// Returns the first places of a call at which a term occurs, at most one for each text.
+    pub fn places(&self, callee: &str, turns: &[TurnFact]) -> Vec<SearchMatch> {
+        let found = texts(callee, turns).filter_map(|(turn, text)| {
+            let text = self.shown(text)?;
+            Some(SearchMatch { turn, text })
         });
         found.take(MATCHES).collect()
     }
@@ -196,14 +202,15 @@ fn loose(text: &str) -> Term {
     }
 }
 
-/// A place in a transcript that matches a search.
+/// A place of a call that matches a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchMatch {
-    /// Number of the turn.
+    /// Number of the turn. Left out if the match is in the name or the fields of the other person.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0)]
-    pub turn: i64,
-    /// Words of the turn around the match; `…` stands for words that were left out.
+    pub turn: Option<i64>,
+    /// Words around the match; `…` stands for words that were left out.
     #[schema(max_length = 300)]
     pub text: String,
 }
@@ -230,7 +237,7 @@ mod tests {
 
     fn finds(query: &str, turns: &[&str]) -> bool {
         let turns: Vec<TurnFact> = turns.iter().map(|text| turn(0, text)).collect();
-        Query::parse(query).unwrap().matches(&turns)
+        Query::parse(query).unwrap().matches("Zoë Moss\nGraz", &turns)
     }
 
     #[test]
@@ -256,6 +263,7 @@ mod tests {
             "cafe*",
             "AND-need",
             "(table)",
+            "\"zoe moss\" tuesday graz",
             "table:",
             "\"need a\" tuesday *",
         ] {
@@ -266,6 +274,7 @@ mod tests {
             "caf",
             "\"table need\"",
             "\"table on\"",
+            "\"moss graz\"",
             "tuesdays",
             "need OR nothing",
             "世你",
@@ -299,9 +308,12 @@ mod tests {
             turn(9, "needle"),
             turn(11, "needle"),
         ];
-        let places = Query::parse("need*").unwrap().places(&turns);
-        let found: Vec<i64> = places.iter().map(|place| place.turn).collect();
+        let places = Query::parse("need*").unwrap().places("", &turns);
+        let found: Vec<i64> = places.iter().filter_map(|place| place.turn).collect();
         assert_eq!(found, [4, 7, 9]);
+        let of_callee = Query::parse("vera").unwrap().places("Dr. Vera Moss\nGraz", &turns);
+        let text = "Dr. Vera Moss".to_owned();
+        assert_eq!(of_callee, [SearchMatch { turn: None, text }]);
         assert_eq!(places[0].text, "A needle.");
         let around = format!("… {}needle, {}…", "hay ".repeat(12), "straw ".repeat(12));
         assert_eq!(places[1].text, around);
@@ -312,13 +324,13 @@ mod tests {
         fn every_text_is_found_by_its_own_words_and_no_query_panics(text in "[\\PC\"*' ]{0,120}", query in "[\\PC\"*()^:{}+-]{0,80}") {
             let call = [turn(0, &text)];
             if let Ok(query) = Query::parse(&query) {
-                let places = query.places(&call);
-                prop_assert!(!query.matches(&call) || !places.is_empty());
+                let places = query.places("", &call);
+                prop_assert!(!query.matches("", &call) || !places.is_empty());
             }
             let own: Vec<String> = words(&text).into_iter().take(32).collect();
             if !own.is_empty() && own.join(" ").chars().count() <= 490 {
                 let phrase = format!("\"{}\"", own.join(" "));
-                prop_assert!(Query::parse(&phrase).unwrap().matches(&call), "{phrase}");
+                prop_assert!(Query::parse(&phrase).unwrap().matches("", &call), "{phrase}");
             }
         }
 

@@ -14,6 +14,7 @@ mod analytics;
 mod api_keys;
 mod appointments;
 mod attempts;
+mod callees;
 mod calls;
 mod calls_in_progress;
 mod campaign_reads;
@@ -51,6 +52,7 @@ pub use analytics::*;
 pub use api_keys::*;
 pub use appointments::*;
 pub use attempts::*;
+pub use callees::*;
 pub use calls::*;
 pub use calls_in_progress::*;
 pub use campaign_reads::*;
@@ -225,6 +227,11 @@ macro_rules! store_conformance {
             a_call_that_was_brought_back_goes_to_one_node_and_only_while_it_lives
             what_a_call_collects_is_kept_while_it_lasts
             single_calls_and_calls_from_outside_are_taken_over_too
+            a_call_keeps_the_person_as_at_its_start
+            a_call_that_was_not_sent_keeps_the_person_of_its_next_dial
+            the_fields_of_a_call_are_limited
+            a_call_is_found_by_its_person_until_that_is_erased
+            an_old_single_call_leaves_nothing_of_its_request
             a_single_call_is_queued_and_goes_its_way
             a_single_call_brings_the_saved_contacts_fields
             a_single_call_is_not_queued_for_do_not_call_or_an_unknown_agent

@@ -125,9 +125,9 @@ pub async fn list(
         let mut item = conversation::item(row, &account);
         if let Some(query) = &query {
             let turns = state.store.turns(row.id).await?;
-            let query = query.clone();
+            let (query, callee) = (query.clone(), row.callee.text());
             // The words of a call of hours take long.
-            let places = tokio::task::spawn_blocking(move || query.places(&turns)).await;
+            let places = tokio::task::spawn_blocking(move || query.places(&callee, &turns)).await;
             item.matches = Some(places.map_err(|_| ApiError::Internal)?);
         }
         items.push(item);

@@ -65,13 +65,18 @@ const OWN_FIELDS: &[(&str, &[&str])] = &[
     ("Campaign", &["nextRunAt", "maxConcurrentCalls", "progress"]),
     ("NewCampaign", &["maxConcurrentCalls"]),
     ("CampaignPatch", &["maxConcurrentCalls"]),
-    ("ConversationItem", &["campaignId", "agentVersion"]),
+    (
+        "ConversationItem",
+        &["campaignId", "agentVersion", "contactName", "variables"],
+    ),
     (
         "Conversation",
         &[
             "conversationId",
             "campaignId",
             "agentVersion",
+            "contactName",
+            "variables",
             "carrier",
             "analysedBy",
             "issues",
@@ -202,6 +207,11 @@ fn components(schemas: Schemas) -> BTreeMap<String, Value> {
     collect::<common::SortedPagination>(&mut read);
     collect::<ContactStatus>(&mut read);
     collect::<AgentMetadata>(&mut read);
+    let all = read.clone();
+    for schema in read.values_mut().filter(|schema| schema.get("allOf").is_some()) {
+        *schema = flat(schema, &all);
+    }
+    read.remove("CalleeRecord");
     read.values_mut().for_each(never_null_when_optional);
     for (name, schema) in &mut read {
         if SAFEGUARDS.contains(&name.as_str()) {
@@ -228,6 +238,30 @@ fn components(schemas: Schemas) -> BTreeMap<String, Value> {
         }
     }
     read
+}
+
+/// Returns a schema in which an object has the properties of those that it contains at its own level.
+fn flat(schema: &Value, all: &BTreeMap<String, Value>) -> Value {
+    let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+    if let Some(named) = name.and_then(|name| all.get(name)) {
+        return flat(named, all);
+    }
+    let Some(parts) = schema["allOf"].as_array() else {
+        return schema.clone();
+    };
+    let (mut required, mut properties) = (Vec::new(), Map::new());
+    for part in parts.iter().map(|part| flat(part, all)) {
+        required.extend(part["required"].as_array().into_iter().flatten().cloned());
+        properties.extend(
+            part["properties"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(k, v)| (k.clone(), v.clone())),
+        );
+    }
+    let text = &schema["description"];
+    json!({ "type": "object", "description": text, "required": required, "properties": properties })
 }
 
 /// Removes defaults: fields with a default are always present in responses.

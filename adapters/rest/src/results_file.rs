@@ -1,14 +1,19 @@
 //! Columns and cells of `results.csv`, written so that the file can be uploaded again as contacts.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use axum::{
     body::Body,
     http::header,
     response::{IntoResponse, Response},
 };
 
-use crate::contact_fields::header_refusal;
+use crate::{
+    contact_fields::header_refusal,
+    query::{Parameters, RawQuery},
+};
 
-/// Headers of the result. The contacts' own columns follow.
+/// Headers of the result. Those of the collected values and the contacts' own columns follow.
 pub const HEADERS: [&str; 9] = [
     "phoneNumber",
     "name",
@@ -31,15 +36,70 @@ pub const EMAIL: &str = "email";
 /// Beginning of the header of a contact's field whose plain name would mean something else in an upload.
 const FIELD: &str = "field.";
 
-/// Returns whether these are the headers of a file of results.
-pub fn is_results(headers: &[String]) -> bool {
-    headers.len() >= HEADERS.len() && headers.iter().zip(HEADERS).all(|(header, own)| header == own)
+/// Beginning of the header of a collected value.
+const COLLECTED: &str = "collected.";
+
+/// Mark with which spreadsheets recognise UTF-8.
+const BOM: &str = "\u{feff}";
+
+/// Parameters of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct FileParameters {
+    bom: bool,
+}
+
+impl Parameters for FileParameters {
+    const NAMES: &'static [&'static str] = &["bom"];
+
+    fn read(query: &mut RawQuery) -> Self {
+        let bom = query.boolean("bom").unwrap_or(true);
+        Self { bom }
+    }
+}
+
+impl FileParameters {
+    /// Creates the writer of the first piece of the file.
+    pub fn writer(self) -> csv::Writer<Vec<u8>> {
+        csv::Writer::from_writer(if self.bom { BOM.into() } else { Vec::new() })
+    }
+}
+
+/// Names of the collected values that have a column each.
+#[derive(Debug, Default)]
+pub struct CollectedColumns(BTreeSet<String>);
+
+impl CollectedColumns {
+    /// Adds names.
+    pub fn add<'a>(&mut self, names: impl IntoIterator<Item = &'a String>) {
+        self.0.extend(names.into_iter().cloned());
+    }
+
+    /// Returns the headers.
+    pub fn headers(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|name| harmless(format!("{COLLECTED}{name}")))
+    }
+
+    /// Returns the cells of a row with these values.
+    pub fn cells(&self, values: &BTreeMap<&str, &str>) -> impl Iterator<Item = String> {
+        let value = move |name: &String| values.get(&**name).copied().unwrap_or_default().to_owned();
+        self.0.iter().map(move |name| harmless(value(name)))
+    }
+}
+
+/// Returns the number of columns that a file of results has before the contacts' own; 0 for another file.
+pub fn result_columns(headers: &[String]) -> usize {
+    if !headers.starts_with(&HEADERS.map(str::to_owned)) {
+        return 0;
+    }
+    let collected = headers[HEADERS.len()..].iter();
+    HEADERS.len() + collected.take_while(|header| header.starts_with(COLLECTED)).count()
 }
 
 /// Returns the header of a contact's field.
 pub fn header_of(field: &str) -> String {
     let is_refused = header_refusal(field).is_some();
-    let collides = HEADERS.contains(&field) || field == EMAIL || field.starts_with(FIELD) || is_refused;
+    let collides = HEADERS.contains(&field) || field == EMAIL || is_refused;
+    let collides = collides || [FIELD, COLLECTED].iter().any(|start| field.starts_with(start));
     harmless(match collides {
         true => format!("{FIELD}{field}"),
         false => field.to_owned(),
@@ -86,7 +146,15 @@ fn in_parts(cell: &str, change: impl Fn(&str) -> String) -> String {
 fn is_formula(part: &str) -> bool {
     // Some spreadsheets convert the wide forms into the plain ones.
     let formula = ['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'];
-    part.trim_start_matches('\'').starts_with(formula)
+    let part = part.trim_start_matches('\'');
+    part.starts_with(formula) && !is_number(part)
+}
+
+/// Returns whether a cell is a number with its sign, such as a phone number.
+fn is_number(cell: &str) -> bool {
+    let digits = |group: &str| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit());
+    let unsigned = cell.strip_prefix(['+', '-']);
+    unsigned.is_some_and(|number| number.split(['.', ',']).all(digits))
 }
 
 /// Returns a response whose streamed body clients save as a file with this name.
@@ -113,18 +181,22 @@ mod tests {
     fn a_cell_that_begins_like_a_formula_is_escaped_and_found_again() {
         for (cell, expected) in [
             ("=1+1", "'=1+1"),
-            ("+1", "'+1"),
-            ("-1", "'-1"),
+            ("+15550100010", "+15550100010"),
+            ("-1,234.50", "-1,234.50"),
+            ("+1+1", "'+1+1"),
+            ("-1-555", "'-1-555"),
+            ("-", "'-"),
+            ("+1e9", "'+1e9"),
             ("@SUM(A1)", "'@SUM(A1)"),
             ("\t=1", "'\t=1"),
             ("\r=1", "'\r=1"),
             ("＝1", "'＝1"),
             ("'=1", "''=1"),
-            ("-1", "'-1"),
+            ("'-1", "'-1"),
             ("'tis", "'tis"),
             ("a=1", "a=1"),
             ("a;=1;b", "a;'=1;b"),
-            ("a\n+1;'@b\n", "a\n'+1;''@b\n"),
+            ("a\n+x;'@b\n", "a\n'+x;''@b\n"),
             ("a;b\n\nc; d", "a;b\n\nc; d"),
             ("'", "'"),
             ("", ""),

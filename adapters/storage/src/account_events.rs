@@ -18,15 +18,24 @@ use serde_json::{Map, Value, json};
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work,
+    SqlStore, Work, callee,
     rows::{AnyQuery, Columns, affected, composed, unavailable},
 };
 
-/// Columns for `read` of an event `e` and its call `a`.
-pub(super) const COLUMNS: &str = "e.id AS event_id, e.place, e.type AS event_type, e.campaign, e.agent, e.attempt, \
-     e.detail, e.created_at AS happened_at, a.kind, a.status, a.duration_s, a.error, a.voicemail, a.transferred";
-/// The call of an event `e`.
-pub(super) const CALL: &str = "LEFT JOIN attempts a ON a.id = e.attempt";
+/// Returns the columns for `read` of an event `e` and its call `a`.
+pub(super) fn columns() -> String {
+    format!(
+        "e.id AS event_id, e.place, e.type AS event_type, e.campaign, e.agent, e.attempt, e.detail, \
+         e.created_at AS happened_at, a.kind, a.status, a.duration_s, a.error, a.voicemail, a.transferred, {}, {}",
+        callee::NAME,
+        callee::FIELDS
+    )
+}
+
+/// Returns the joins of the call of an event `e`.
+pub(super) fn call() -> String {
+    format!("LEFT JOIN attempts a ON a.id = e.attempt {}", callee::JOINS)
+}
 
 /// Returns the types that this version knows, for `IN`. A newer node beside it may write others.
 pub(super) fn known_types() -> String {
@@ -43,6 +52,7 @@ pub(super) fn read(row: &AnyRow) -> StoreResult<AccountEvent> {
     if let Some(kind) = row.maybe_text("kind")?.filter(|_| of_call) {
         let facts = CallForEvent {
             direction: CallDirection::of_kind(&kind),
+            callee: callee::read(row)?,
             status: row.word("status", ConversationStatus::parse)?,
             duration_s: row.int("duration_s")?,
             error: row.maybe_text("error")?,
@@ -171,8 +181,10 @@ async fn last_place(work: Work<'_>, account: AccountId) -> StoreResult<i64> {
 
 async fn after(work: Work<'_>, account: AccountId, place: i64, limit: i64) -> StoreResult<Vec<AccountEvent>> {
     let query = composed(format!(
-        "SELECT {COLUMNS} FROM account_events e {CALL} WHERE e.account = $1 AND e.place > $2 AND e.type IN ({}) \
+        "SELECT {} FROM account_events e {} WHERE e.account = $1 AND e.place > $2 AND e.type IN ({}) \
          ORDER BY e.place LIMIT $3",
+        columns(),
+        call(),
         known_types()
     ));
     let query = query.bind(account.to_string()).bind(place).bind(limit.max(0));

@@ -13,7 +13,7 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, deliveries, locks,
+    SqlStore, Work, callee, deliveries, locks,
     rows::{Columns, affected, composed, to_json, unavailable},
 };
 
@@ -216,15 +216,17 @@ pub(super) async fn last(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult
 }
 
 /// SQLite reads the sides of a cross join in order; with another join it may begin with all calls of an agent.
-const LISTED: &str = "a.agent, g.name AS agent_name, a.campaign, a.phone_number, \
-     COALESCE(k.name, s.name, c.name) AS contact_name \
-     FROM appointments p CROSS JOIN attempts a JOIN agents g ON g.id = a.agent \
-     LEFT JOIN campaign_contacts k ON k.list = a.contact_list AND k.idx = a.contact_index \
-     LEFT JOIN single_calls s ON s.attempt = a.id \
-     LEFT JOIN contacts c ON c.account = a.account AND c.phone_number = a.phone_number \
-     WHERE a.id = p.attempt AND p.state = 'booked' AND p.account = $1 AND (p.starts_at, p.id) > ($2, $3) \
-     AND p.starts_at < $4 AND ($5 IS NULL OR a.agent = $5) AND ($6 IS NULL OR a.campaign = $6) \
-     ORDER BY p.starts_at, p.id LIMIT $7";
+fn listed() -> String {
+    format!(
+        "a.agent, g.name AS agent_name, a.campaign, a.phone_number, {} \
+         FROM appointments p CROSS JOIN attempts a JOIN agents g ON g.id = a.agent {} \
+         WHERE a.id = p.attempt AND p.state = 'booked' AND p.account = $1 AND (p.starts_at, p.id) > ($2, $3) \
+         AND p.starts_at < $4 AND ($5 IS NULL OR a.agent = $5) AND ($6 IS NULL OR a.campaign = $6) \
+         ORDER BY p.starts_at, p.id LIMIT $7",
+        callee::NAME,
+        callee::JOINS
+    )
+}
 
 async fn list(
     work: Work<'_>,
@@ -237,7 +239,7 @@ async fn list(
     let after = filter.after.map(|(start, id)| (start.0, id.to_string()));
     let (start, id) = after.map_or(from.clone(), |after| after.max(from));
     let columns = COLUMNS.replace(", ", ", p.");
-    let query = composed(format!("SELECT p.{columns}, {LISTED}"))
+    let query = composed(format!("SELECT p.{columns}, {}", listed()))
         .bind(account.to_string())
         .bind(start)
         .bind(id)

@@ -9,7 +9,7 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use super::{
-    Work,
+    Work, callee,
     rows::{Bound, Columns, bind_all, composed, unavailable},
 };
 
@@ -44,20 +44,19 @@ pub(super) async fn list(
     }
     // The operator's event is looked up among the few events of each call of the page.
     let query = composed(format!(
-        "WITH page AS MATERIALIZED (SELECT k.id, k.account, k.agent, k.campaign, k.contact_list, k.contact_index, \
-         k.phone_number, k.kind, k.started_at, k.answered_at FROM attempts k \
+        "WITH page AS MATERIALIZED (SELECT k.id FROM attempts k \
          WHERE k.account = $1 AND k.status = 'in_progress' AND k.deleted_at IS NULL{conditions} \
          ORDER BY k.started_at DESC, k.id DESC LIMIT $2) \
-         SELECT p.id, p.agent, g.name AS agent_name, p.campaign, c.name AS campaign_name, \
-         COALESCE(cc.name, s.name, t.name) AS contact_name, p.phone_number, p.kind, p.started_at, p.answered_at, \
-         o.detail AS operator, o.created_at AS operator_since, x.attempt AS test \
-         FROM page p JOIN agents g ON g.id = p.agent LEFT JOIN campaigns c ON c.id = p.campaign \
-         LEFT JOIN campaign_contacts cc ON cc.list = p.contact_list AND cc.idx = p.contact_index \
-         LEFT JOIN single_calls s ON s.attempt = p.id LEFT JOIN test_calls x ON x.attempt = p.id \
-         LEFT JOIN contacts t ON t.account = p.account AND t.phone_number = p.phone_number \
+         SELECT a.id, a.agent, g.name AS agent_name, a.campaign, c.name AS campaign_name, {}, {}, \
+         a.phone_number, a.kind, a.started_at, a.answered_at, o.detail AS operator, o.created_at AS operator_since, \
+         x.attempt AS test FROM page p CROSS JOIN attempts a JOIN agents g ON g.id = a.agent \
+         LEFT JOIN campaigns c ON c.id = a.campaign LEFT JOIN test_calls x ON x.attempt = a.id {} \
          LEFT JOIN journal o ON o.name = '{OPERATOR_JOINED}' AND o.id = (SELECT j.id FROM journal j \
-         WHERE j.attempt = p.id AND j.name IN ('{OPERATOR_JOINED}', '{OPERATOR_LEFT}') ORDER BY j.id DESC LIMIT 1) \
-         ORDER BY p.started_at DESC, p.id DESC"
+         WHERE j.attempt = a.id AND j.name IN ('{OPERATOR_JOINED}', '{OPERATOR_LEFT}') ORDER BY j.id DESC LIMIT 1) \
+         WHERE a.id = p.id ORDER BY a.started_at DESC, a.id DESC",
+        callee::NAME,
+        callee::FIELDS,
+        callee::JOINS
     ));
     let rows = bind_all(query, values)
         .fetch_all(work.conn)
@@ -74,7 +73,7 @@ fn read(row: &AnyRow) -> StoreResult<CallInProgress> {
         agent: row.id("agent")?,
         agent_name: row.text("agent_name")?,
         campaign,
-        contact_name: row.maybe_text("contact_name")?,
+        callee: callee::read(row)?,
         phone_number: row.number("phone_number")?,
         direction: CallDirection::of_kind(&row.text("kind")?),
         started_at: row.time("started_at")?,

@@ -15,7 +15,7 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, campaign_rows,
+    SqlStore, Work, callee, campaign_rows,
     contacts::{self, Wanted},
     rows::{AnyQuery, Columns, composed, unavailable},
 };
@@ -69,10 +69,10 @@ impl Part {
     }
 }
 
-fn callee(row: &AnyRow) -> StoreResult<Callee> {
+fn who(row: &AnyRow, name: Option<String>) -> StoreResult<Callee> {
     Ok(Callee {
         phone_number: row.number("phone_number")?,
-        name: row.maybe_text("name")?,
+        name,
         contact: row.maybe_id("saved")?,
     })
 }
@@ -91,7 +91,7 @@ fn read_result(row: &AnyRow) -> StoreResult<ContactResult> {
     };
     Ok(ContactResult {
         index: row.int("idx")?,
-        who: callee(row)?,
+        who: who(row, row.maybe_text("name")?)?,
         status: row.word("contact_state", ContactStatus::parse)?,
         last,
     })
@@ -149,18 +149,23 @@ async fn recent_dials(work: Work<'_>, campaign: CampaignId, minutes: i64) -> Sto
 /// Builds a query for the conversations of campaign `$1` with the columns of `read_change`.
 fn changes(condition: &str) -> AnyQuery<'static> {
     composed(format!(
-        "SELECT a.id, a.status, a.phone_number, cc.name, {CHANGED} AS changed_at, \
-         (SELECT s.id FROM contacts s WHERE s.account = a.account AND s.phone_number = a.phone_number) AS saved \
-         FROM attempts a LEFT JOIN campaign_contacts cc ON cc.list = a.contact_list AND cc.idx = a.contact_index \
-         WHERE a.campaign = $1 AND NOT (a.state = 'claimed' AND a.attempt_no = 1) AND {condition}"
+        "SELECT a.id, a.status, a.phone_number, {CHANGED} AS changed_at, {}, {}, \
+         (SELECT c.id FROM contacts c WHERE c.account = a.account AND c.phone_number = a.phone_number) AS saved \
+         FROM attempts a {} \
+         WHERE a.campaign = $1 AND NOT (a.state = 'claimed' AND a.attempt_no = 1) AND {condition}",
+        callee::NAME,
+        callee::FIELDS,
+        callee::JOINS
     ))
 }
 
 fn read_change(row: &AnyRow) -> StoreResult<ChangedConversation> {
+    let callee = callee::read(row)?;
     Ok(ChangedConversation {
         id: row.id("id")?,
         status: row.word("status", ConversationStatus::parse)?,
-        who: callee(row)?,
+        who: who(row, callee.contact_name.clone())?,
+        callee,
         changed_at: row.time("changed_at")?,
     })
 }

@@ -12,6 +12,7 @@ use domain::{
 };
 
 use super::{
+    callee,
     rows::{AnyQuery, Bound, bind_all, composed},
     word_index::{PLACES, WordIndex},
 };
@@ -186,7 +187,7 @@ impl Pages {
         Some(bind_all(composed(sql), keys.values))
     }
 
-    /// Builds the page's query; `select` names columns of the attempt `a` and its agent `g`.
+    /// Builds the page's query; `select` names columns of the attempt `a`, its agent `g` and its callee.
     pub(super) fn query<'q>(&self, select: &str) -> AnyQuery<'q> {
         let mut keys = self.keys();
         let text = match self.few {
@@ -207,9 +208,10 @@ impl Pages {
         let limit = keys.place(self.limit);
         // SQLite reads the sides of a cross join in order; with another join it may scan the whole account.
         let sql = format!(
-            "{select} FROM ({}) AS k CROSS JOIN attempts a JOIN agents g ON g.id = a.agent \
+            "{select} FROM ({}) AS k CROSS JOIN attempts a JOIN agents g ON g.id = a.agent {} \
              WHERE a.id = k.id AND a.account = $1 {ORDER} LIMIT {limit}",
-            text.replace(LIMIT, &limit)
+            text.replace(LIMIT, &limit),
+            callee::JOINS
         );
         bind_all(composed(sql), keys.values)
     }

@@ -10,17 +10,20 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use super::{
-    Work, appointments,
+    Work, appointments, callee,
     conversation_pages::{PageLimits, Pages},
     rows::{Columns, composed, unavailable},
 };
 
-/// Columns for `read`; lists do not read the analysis from its page of the file.
+/// Columns for `read` beside those of the callee; lists do not read the analysis from its page of the file.
 const COLUMNS: &str = "a.id, a.account, a.campaign, a.agent, g.name AS agent_name, a.status, a.kind, a.started_at, \
      a.answered_at, a.ended_at, a.phone_number, a.caller_id, a.carrier, a.error, a.voicemail, a.transferred, \
      a.collected, a.evidence, a.summary, a.issue_tracking, a.created_at, a.agent_version, \
      (SELECT COUNT(*) FROM test_calls t WHERE t.attempt = a.id) AS is_test";
-const FROM: &str = "FROM attempts a JOIN agents g ON g.id = a.agent";
+
+fn columns() -> String {
+    format!("{COLUMNS}, {}, {}", callee::NAME, callee::FIELDS)
+}
 
 fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
     let status = row.word("status", ConversationStatus::parse)?;
@@ -38,6 +41,7 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
         answered_at: row.maybe_time("answered_at")?,
         ended_at: row.maybe_time("ended_at")?,
         contact_number: row.number("phone_number")?,
+        callee: callee::read(row)?,
         caller_number: row.maybe_number("caller_id")?,
         carrier: row.maybe_text("carrier")?,
         // Until the end this column only tells why the call was delayed.
@@ -57,8 +61,10 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
 /// Returns one conversation; `account` is none for the service's own jobs.
 pub(super) async fn get(mut work: Work<'_>, account: Option<AccountId>, id: AttemptId) -> StoreResult<ConversationRow> {
     let query = composed(format!(
-        "SELECT {COLUMNS}, a.analysis {FROM} WHERE a.id = $1 AND ($2 IS NULL OR a.account = $2) \
-         AND a.deleted_at IS NULL"
+        "SELECT {}, a.analysis FROM attempts a JOIN agents g ON g.id = a.agent {} \
+         WHERE a.id = $1 AND ($2 IS NULL OR a.account = $2) AND a.deleted_at IS NULL",
+        columns(),
+        callee::JOINS
     ));
     let row = query
         .bind(id.to_string())
@@ -92,7 +98,7 @@ pub(super) async fn page(
         None => None,
     };
     let horizon = last.map(|row| row.time("started_at")).transpose()?;
-    let query = pages.with_horizon(horizon).query(&format!("SELECT {COLUMNS}"));
+    let query = pages.with_horizon(horizon).query(&format!("SELECT {}", columns()));
     let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
     let rows: Vec<ConversationRow> = rows.iter().map(read).collect::<StoreResult<_>>()?;
     let is_full = i64::try_from(rows.len()).is_ok_and(|rows| rows >= limit);

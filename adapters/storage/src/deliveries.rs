@@ -12,15 +12,14 @@ use domain::{
     id::{AttemptId, DeliveryId},
     ports::store::{
         CampaignContact, DELIVERY_LEASE, Delivery, DeliveryRow, DeliveryState, DeliveryStore, DueLane,
-        FAILURES_FORGIVEN, Settled, Sought, Standing, StoreError, StoreResult,
+        FAILURES_FORGIVEN, Settled, Sought, Standing, StoreResult,
     },
     time::Timestamp,
 };
-use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work,
+    SqlStore, Work, callee,
     rows::{Columns, affected, composed, unavailable},
 };
 
@@ -170,35 +169,6 @@ async fn of(work: Work<'_>, attempt: AttemptId) -> StoreResult<Vec<DeliveryRow>>
     rows.map_err(unavailable)?.iter().map(row).collect()
 }
 
-async fn contact_of(work: Work<'_>, attempt: AttemptId) -> StoreResult<CampaignContact> {
-    let query = sqlx::query(
-        "SELECT a.phone_number, COALESCE(p.name, s.name, c.name) AS name, COALESCE(p.email, c.email) AS email, \
-         p.extra, c.id AS saved, c.extra AS saved_extra \
-         FROM attempts a \
-         LEFT JOIN campaign_contacts p ON p.list = a.contact_list AND p.idx = a.contact_index \
-         LEFT JOIN single_calls s ON s.attempt = a.id \
-         LEFT JOIN contacts c ON c.account = a.account AND c.phone_number = a.phone_number \
-         WHERE a.id = $1",
-    );
-    let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
-    let row = row.map_err(unavailable)?.ok_or(StoreError::NotFound)?;
-    let fields = |column: &str| match row.maybe_text(column)? {
-        Some(_) => row.json::<Map<String, Value>>(column),
-        None => Ok(Map::new()),
-    };
-    let mut extra = fields("extra")?;
-    for (name, value) in fields("saved_extra")? {
-        extra.entry(name).or_insert(value);
-    }
-    Ok(CampaignContact {
-        phone_number: row.number("phone_number")?,
-        contact: row.maybe_id("saved")?,
-        name: row.maybe_text("name")?,
-        email: row.maybe_text("email")?,
-        extra,
-    })
-}
-
 /// Ids follow the order of creation, so only the oldest rows are examined.
 async fn forget(work: Work<'_>, made_before: Timestamp, limit: i64) -> StoreResult<usize> {
     let delete = sqlx::query(
@@ -241,6 +211,6 @@ impl DeliveryStore for SqlStore {
     }
 
     async fn contact_of(&self, attempt: AttemptId) -> StoreResult<CampaignContact> {
-        self.read(move |work| Box::pin(contact_of(work, attempt))).await
+        self.read(move |work| Box::pin(callee::contact_of(work, attempt))).await
     }
 }

@@ -25,7 +25,7 @@ use super::{
 
 /// Values of an attempt whose words are erased.
 const WORDLESS: &str = "collected = '{}', evidence = NULL, summary = NULL, analysis = NULL, sentiment = NULL, \
-     has_issue = NULL, words_kept = 0";
+     has_issue = NULL, contact_name = NULL, variables = NULL, words_kept = 0";
 
 async fn number_of(work: &mut Work<'_>, account: AccountId, id: ContactId) -> StoreResult<PhoneNumber> {
     let row = sqlx::query("SELECT phone_number FROM contacts WHERE id = $1 AND account = $2")
@@ -146,8 +146,6 @@ async fn erase_content(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> 
         let update = update.bind(erased_error(&error).to_owned()).bind(call.to_string());
         affected(update, work.conn).await?;
     }
-    let forget = sqlx::query("UPDATE single_calls SET name = NULL, variables = '{}' WHERE attempt = $1");
-    affected(forget.bind(call.to_string()), work.conn).await?;
     for statement in [
         "DELETE FROM appointments WHERE attempt = $1",
         // There is nothing left to invite to.
@@ -161,10 +159,12 @@ async fn erase_content(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> 
     erase_record(work, call).await
 }
 
-/// Deletes a call's turns, its events and the job to analyse it. The usage stays: it tells nothing of what was said.
+/// Deletes a call's turns, its events, the job to analyse it and what it was given about the person. The usage stays: it tells nothing of what was said.
 async fn erase_record(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     // FTS5 needs the indexed words to remove them.
     transcripts::forget(work, call).await?;
+    let forget = sqlx::query("UPDATE single_calls SET name = NULL, variables = '{}' WHERE attempt = $1");
+    affected(forget.bind(call.to_string()), work.conn).await?;
     let turns = sqlx::query("DELETE FROM turns WHERE attempt = $1").bind(call.to_string());
     affected(turns, work.conn).await?;
     let events = sqlx::query("DELETE FROM journal WHERE attempt = $1 AND name <> $2").bind(call.to_string());

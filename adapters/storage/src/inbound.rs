@@ -6,15 +6,15 @@ use domain::{
     id::{AccountId, NodeId},
     phone_number::PhoneNumber,
     ports::store::{
-        AccountEventType, AgentRow, AttemptKind, CREATED, CampaignContact, Claim, ClaimedAttempt, InboundStore,
-        NewInboundCall, ReceivedCall, StoreError, StoreResult, Tries,
+        AccountEventType, AgentRow, AttemptKind, CREATED, CalleeRecord, CampaignContact, Claim, ClaimedAttempt,
+        InboundStore, NewInboundCall, ReceivedCall, StoreError, StoreResult, Tries,
     },
 };
 use serde_json::{Map, Value};
 
 use super::{
     SqlStore, Work, account_events, agents, calls, idempotency, locks,
-    rows::{Columns, unavailable, unique},
+    rows::{Columns, to_json, unavailable, unique},
     test_calls,
 };
 
@@ -45,13 +45,15 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
     require_live(&mut work, node).await?;
     let token = DialToken::random();
     let unsaved = test_calls::add_unsaved(&mut work, &new).await?;
+    let attempt = claimed(&mut work, node, &new).await?;
+    let kept = CalleeRecord::of(&attempt);
     // The number may have moved to another agent since it was looked up.
     let insert = sqlx::query(
         "INSERT INTO attempts (id, account, agent, attempt_no, kind, phone_number, state, owner, epoch, dial_token, due_at, \
          started_at, dialing_at, carrier, carrier_call, caller_id, status, voicemail, transferred, collected, created_at, \
-         agent_version) \
+         agent_version, contact_name, variables) \
          SELECT $1, g.account, g.id, 1, $2, $3, 'dialed', $4, 1, $5, $6, $6, $6, $7, $8, n.phone_number, 'in_progress', \
-         0, 0, '{}', $6, $13 FROM agents g LEFT JOIN agent_numbers n ON n.agent = g.id AND n.phone_number = $9 AND n.answered = 1 \
+         0, 0, '{}', $6, $13, $15, $16 FROM agents g LEFT JOIN agent_numbers n ON n.agent = g.id AND n.phone_number = $9 AND n.answered = 1 \
          WHERE g.id = $10 AND g.account = $11 AND (g.deleted_at IS NULL OR $14 = 1) AND (n.phone_number IS NOT NULL OR $9 = $12)",
     )
     .bind(new.attempt.to_string())
@@ -67,7 +69,9 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
     .bind(new.account.to_string())
     .bind(PhoneNumber::withheld().as_str().to_owned())
     .bind(new.agent_version)
-    .bind(i64::from(unsaved));
+    .bind(i64::from(unsaved))
+    .bind(kept.contact_name)
+    .bind(to_json(&kept.variables)?);
     let inserted = insert.execute(&mut *work.conn).await.map_err(unique("call"))?;
     if inserted.rows_affected() == 0 {
         return Ok(None);
@@ -78,7 +82,6 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
     idempotency::settle(&mut work, new.ticket.as_ref(), CREATED, &id).await?;
     account_events::of_call(&mut work, new.attempt, AccountEventType::CallStarted).await?;
     let test = new.test.as_ref().map(|test| test.actions);
-    let attempt = claimed(&mut work, node, new).await?;
     Ok(Some(ReceivedCall { attempt, token, test }))
 }
 
@@ -117,8 +120,8 @@ pub(super) async fn caller(
 }
 
 /// Builds the new attempt with the saved contact of its number.
-async fn claimed(work: &mut Work<'_>, node: NodeId, new: NewInboundCall) -> StoreResult<ClaimedAttempt> {
-    let (contact, saved_extra) = caller(work, new.account, new.from).await?;
+async fn claimed(work: &mut Work<'_>, node: NodeId, new: &NewInboundCall) -> StoreResult<ClaimedAttempt> {
+    let (contact, saved_extra) = caller(work, new.account, new.from.clone()).await?;
     Ok(ClaimedAttempt {
         claim: Claim {
             attempt: new.attempt,
@@ -133,6 +136,6 @@ async fn claimed(work: &mut Work<'_>, node: NodeId, new: NewInboundCall) -> Stor
         tries: Tries::default(),
         contact,
         saved_extra,
-        variables: new.variables,
+        variables: new.variables.clone(),
     })
 }

@@ -16,6 +16,7 @@ mod attempt_guard;
 mod attempts;
 pub mod call_counting;
 pub mod call_notes;
+mod callee;
 mod calls;
 mod calls_in_progress;
 mod campaign_contacts;

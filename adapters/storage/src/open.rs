@@ -58,6 +58,7 @@ const FILES: &[(&str, &str)] = &files![
     "0024_refusals",
     "0025_account_settings",
     "0026_evidence",
+    "0027_callee",
     "0028_webhook_terms",
 ];
 

@@ -1,6 +1,6 @@
 //! Notes of ended calls, by which filters and searches find them: sentiment, issues, and the full-text index.
 //!
-//! The index contains the words of the call's turns at the time when it is noted. FTS5 needs the same words to remove
+//! The index contains the words of the call's turns, and of the callee's name and fields, at the time when it is noted. FTS5 needs the same words to remove
 //! them, so a call is removed from the index before its turns change. If texts are ever split differently, a migration
 //! must empty the index and set `has_issue` to null.
 
@@ -45,13 +45,13 @@ fn vector(words: &[String]) -> String {
 /// Account, agent and campaign of a call. Their ids are words of its text.
 type Owners = (AccountId, AgentId, Option<CampaignId>);
 
-fn words_of((account, agent, campaign): Owners, turns: &[TurnFact]) -> Vec<String> {
+fn words_of((account, agent, campaign): Owners, callee: &str, turns: &[TurnFact]) -> Vec<String> {
     let campaign = campaign.map(|id| id.to_string());
     let scope: Vec<String> = [account.to_string(), agent.to_string()]
         .into_iter()
         .chain(campaign)
         .collect();
-    indexed(&scope, turns)
+    indexed(&scope, callee, turns)
 }
 
 async fn agent_of(work: &mut Work<'_>, row: &ConversationRow) -> StoreResult<Option<AgentRow>> {
@@ -90,13 +90,17 @@ async fn note_locked(work: &mut Work<'_>, call: AttemptId, lock: &'static str) -
     let update = update.bind(i64::from(conversation::has_issue(&row, &turns, agent.as_ref())));
     affected(update, work.conn).await?;
     forget(work, call).await?;
-    match turns.is_empty() {
+    let callee = row.callee.text();
+    match turns.is_empty() && callee.is_empty() {
         true => Ok(()),
-        false => index(work, &row, &words_of((row.account, row.agent, row.campaign), &turns)).await,
+        false => {
+            let words = words_of((row.account, row.agent, row.campaign), &callee, &turns);
+            index(work, &row, callee, &words).await
+        }
     }
 }
 
-async fn index(work: &mut Work<'_>, row: &ConversationRow, words: &[String]) -> StoreResult<()> {
+async fn index(work: &mut Work<'_>, row: &ConversationRow, callee: String, words: &[String]) -> StoreResult<()> {
     let (id, account, started_at) = (row.id.to_string(), row.account.to_string(), row.started_at.0);
     match work.dialect.words {
         WordIndex::Gin => {
@@ -118,9 +122,11 @@ async fn index(work: &mut Work<'_>, row: &ConversationRow, words: &[String]) -> 
                 .await
                 .map_err(unavailable)?
                 .int("place")?;
-            let insert =
-                sqlx::query("INSERT INTO transcripts (place, id, account, started_at) VALUES ($1, $2, $3, $4)");
-            affected(insert.bind(place).bind(id).bind(account).bind(started_at), work.conn).await?;
+            let insert = sqlx::query(
+                "INSERT INTO transcripts (place, id, account, started_at, callee) VALUES ($1, $2, $3, $4, $5)",
+            );
+            let insert = insert.bind(place).bind(id).bind(account).bind(started_at);
+            affected(insert.bind(callee), work.conn).await?;
             let insert = sqlx::query("INSERT INTO transcript_words (rowid, words) VALUES ($1, $2)");
             affected(insert.bind(place).bind(text(words)), work.conn)
                 .await
@@ -133,7 +139,7 @@ async fn index(work: &mut Work<'_>, row: &ConversationRow, words: &[String]) -> 
 pub(super) async fn forget(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     if work.dialect.words == WordIndex::Fts5 {
         let query = sqlx::query(
-            "SELECT CAST(t.place AS BIGINT) AS place, a.account, a.agent, a.campaign \
+            "SELECT CAST(t.place AS BIGINT) AS place, t.callee, a.account, a.agent, a.campaign \
              FROM transcripts t JOIN attempts a ON a.id = t.id WHERE t.id = $1",
         );
         let row = query.bind(call.to_string()).fetch_optional(&mut *work.conn).await;
@@ -144,7 +150,8 @@ pub(super) async fn forget(work: &mut Work<'_>, call: AttemptId) -> StoreResult<
         let turns = turns::of(work.again(), call).await?;
         let delete =
             sqlx::query("INSERT INTO transcript_words (transcript_words, rowid, words) VALUES ('delete', $1, $2)");
-        let delete = delete.bind(row.int("place")?).bind(text(&words_of(owners, &turns)));
+        let words = words_of(owners, &row.text("callee")?, &turns);
+        let delete = delete.bind(row.int("place")?).bind(text(&words));
         affected(delete, work.conn).await?;
     }
     let delete = sqlx::query("DELETE FROM transcripts WHERE id = $1").bind(call.to_string());

@@ -200,8 +200,8 @@ fn with_events() -> String {
     format!(
         "SELECT d.id, d.event, d.state, d.failed, d.due_at, d.last_error, d.created_at, {} \
          FROM webhook_deliveries d LEFT JOIN account_events e ON e.id = d.event {}",
-        account_events::COLUMNS,
-        account_events::CALL
+        account_events::columns(),
+        account_events::call()
     )
 }
 
@@ -284,8 +284,8 @@ async fn message(work: Work<'_>, id: DeliveryId) -> StoreResult<WebhookMessage> 
         "SELECT w.url, w.secret, CASE WHEN w.previous_secret_until > $1 THEN w.previous_secret END AS previous, {} \
          FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint AND w.enabled = 1 \
          LEFT JOIN account_events e ON e.id = d.event {} WHERE d.id = $2 AND (d.event IS NULL OR e.id IS NOT NULL)",
-        account_events::COLUMNS,
-        account_events::CALL
+        account_events::columns(),
+        account_events::call()
     ));
     let query = query.bind(work.now.0).bind(id.to_string());
     let row = query.fetch_optional(work.conn).await.map_err(unavailable)?;

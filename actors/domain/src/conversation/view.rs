@@ -12,7 +12,8 @@ use crate::{
     id::{AccountId, AgentId, AttemptId, CampaignId},
     phone_number::PhoneNumber,
     ports::store::{
-        Account, AnalysedBy, CallDirection, ConversationRow, ConversationStatus, Evidence, KeyMoment, Sentiment,
+        Account, AnalysedBy, CallDirection, CalleeRecord, ConversationRow, ConversationStatus, Evidence, KeyMoment,
+        Sentiment,
     },
     prices::{Cost, PriceList, cost},
     time::Timestamp,
@@ -92,6 +93,9 @@ pub struct ConversationItem {
     /// Number of the other person, who was called or who called. Left out after erasure, and if a caller withheld it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact_number: Option<PhoneNumber>,
+    /// The other person at the start of the call.
+    #[serde(flatten)]
+    pub callee: CalleeRecord,
     /// Our number on the line: the caller ID, or the number that was called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller_number: Option<PhoneNumber>,
@@ -118,47 +122,9 @@ pub struct ConversationItem {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Conversation {
-    /// Id of the conversation.
-    #[schema(value_type = String, format = "uuid")]
-    pub conversation_id: AttemptId,
-    /// Id of the agent.
-    #[schema(value_type = String, format = "uuid")]
-    pub agent_id: AgentId,
-    /// Version of the agent with which the call began.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 1)]
-    pub agent_version: Option<i64>,
-    /// The agent's name.
-    pub agent_name: String,
-    /// Id of the campaign, if it belongs to one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = "uuid")]
-    pub campaign_id: Option<CampaignId>,
-    /// Status.
-    pub status: ConversationStatus,
-    /// Direction of the call.
-    pub direction: CallDirection,
-    /// Whether it is a test call; left out otherwise.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[schema(required = false)]
-    pub test: bool,
-    /// Number of the other person, who was called or who called. Left out after erasure, and if a caller withheld it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub contact_number: Option<PhoneNumber>,
-    /// Our number on the line: the caller ID, or the number that was called.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub caller_number: Option<PhoneNumber>,
-    /// Start in Unix seconds: when it was dialed or came in; before that, when it is due.
-    pub start_time_unix: i64,
-    /// End in Unix seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub end_time_unix: Option<i64>,
-    /// Whole seconds from the answer to the end; 0 if never answered.
-    #[schema(value_type = i64, minimum = 0)]
-    pub conversation_duration: u64,
-    /// Summary in a few sentences.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub summary: Option<String>,
+    /// What lists show of it.
+    #[serde(flatten)]
+    pub item: ConversationItem,
     /// Transcript in lines `Agent: …` and `User: …`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
@@ -210,8 +176,6 @@ pub struct Conversation {
     /// Cost of the usage and of the carrier, once the call is over; left out without a price list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-    /// Time and owner of its creation.
-    pub metadata: Made,
 }
 
 impl Conversation {

@@ -120,6 +120,7 @@ impl Tables {
             let answered = entry.ended_at.zip(entry.answered_at);
             let facts = CallForEvent {
                 direction: entry.direction,
+                callee: self.callee_of(entry),
                 status: entry.conversation_status(),
                 duration_s: answered.map_or(0, |(ended, answered)| (ended.0 - answered.0) / 1_000_000),
                 error: entry.error.clone(),

@@ -87,7 +87,7 @@ impl Tables {
             agent_name: call.agent_name,
             campaign: call.campaign,
             contact_number: call.contact_number,
-            contact_name: self.contact_in(entry).name,
+            contact_name: call.callee.contact_name,
         })
     }
 

@@ -360,7 +360,9 @@ impl AttemptStore for MemoryStore {
         let agent = entry.agent;
         let caller_id = request.caller_id.and_then(|caller| tables.take_turn(agent, &caller));
         let token = DialToken::random();
+        let callee = tables.callee_now(claim.attempt);
         let entry = tables.held(claim)?;
+        entry.callee = callee;
         entry.state = AttemptState::Dialing;
         entry.dialing_at = Some(now);
         entry.dial_token = Some(token.clone());

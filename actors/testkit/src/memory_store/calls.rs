@@ -86,13 +86,13 @@ impl CallStore for MemoryStore {
         let now = self.now();
         let entry = queued(account, &new, now);
         tables.settle(ticket, (CREATED, entry.id.to_string()), now)?;
-        let row = tables.read_conversation(&entry);
         let call = SingleCall {
             name: new.name,
             variables: new.variables,
             dial_before: now.plus(DIAL_CALL_WITHIN),
         };
         tables.calls.insert(entry.id, call);
+        let row = tables.read_conversation(&entry);
         tables.unfinished.insert(entry.id);
         tables.attempts.insert(entry.id, entry);
         Ok(QueuedCall::Queued(Box::new(row)))

@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 
 use super::tables::{AttemptEntry, Tables};
 use domain::{
-    id::AccountId,
+    id::{AccountId, AttemptId},
     ports::store::{
-        CallInProgress, CallOperator, ConversationStatus, InProgressFilter, OPERATOR_JOINED, OPERATOR_LEFT,
+        CallInProgress, CallOperator, CalleeRecord, ConversationStatus, InProgressFilter, OPERATOR_JOINED,
+        OPERATOR_LEFT,
     },
 };
 
@@ -42,7 +43,7 @@ impl Tables {
             agent: entry.agent,
             agent_name: row.agent_name,
             campaign: campaign.map(|(id, campaign)| (id, campaign.row.name.clone())),
-            contact_name: self.name_on_the_line(entry),
+            callee: row.callee,
             phone_number: entry.phone_number.clone(),
             direction: entry.direction,
             started_at: entry.started_at(),
@@ -52,14 +53,28 @@ impl Tables {
         }
     }
 
-    fn name_on_the_line(&self, entry: &AttemptEntry) -> Option<String> {
+    /// Returns what an attempt keeps of the other person when it is dialed now.
+    pub(super) fn callee_now(&self, id: AttemptId) -> Option<CalleeRecord> {
+        let contact = self.contact_in(self.attempts.get(&id)?);
+        let given = self.calls.get(&id).map(|call| &call.variables);
+        let fields = given.into_iter().chain([&contact.extra]);
+        Some(CalleeRecord::new(contact.name, contact.email.as_deref(), fields))
+    }
+
+    /// Returns the other person as the call keeps them, or before it as its campaign or the call has them.
+    pub(super) fn callee_of(&self, entry: &AttemptEntry) -> CalleeRecord {
         let list = self.lists.get(&entry.contact_list);
         let listed = list.and_then(|list| list.contacts.get(entry.contact_index));
-        let own = match (listed, self.calls.get(&entry.id)) {
-            (Some(listed), _) => listed.contact.name.clone(),
-            (None, Some(call)) => call.name.clone(),
-            (None, None) => None,
-        };
-        own.or_else(|| self.caller(entry).name)
+        match (
+            &entry.callee,
+            listed.map(|listed| &listed.contact),
+            self.calls.get(&entry.id),
+        ) {
+            _ if !entry.words_kept => CalleeRecord::default(),
+            (Some(kept), ..) => kept.clone(),
+            (None, Some(row), _) => CalleeRecord::new(row.name.clone(), row.email.as_deref(), [&row.extra]),
+            (None, None, Some(call)) => CalleeRecord::new(call.name.clone(), None, [&call.variables]),
+            (None, None, None) => CalleeRecord::default(),
+        }
     }
 }

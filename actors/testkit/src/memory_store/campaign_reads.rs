@@ -53,10 +53,16 @@ impl Tables {
         let mut changes: Vec<ChangedConversation> = shown
             .filter_map(|entry| {
                 let list = self.lists.get(&entry.contact_list)?;
+                let callee = self.callee_of(entry);
+                let who = self.callee(entry.account, &list.contacts.get(entry.contact_index)?.contact);
                 Some(ChangedConversation {
                     id: entry.id,
                     status: entry.conversation_status(),
-                    who: self.callee(entry.account, &list.contacts.get(entry.contact_index)?.contact),
+                    who: Callee {
+                        name: callee.contact_name.clone(),
+                        ..who
+                    },
+                    callee,
                     changed_at: changed_at(entry),
                 })
             })

@@ -100,6 +100,15 @@ impl Tables {
     /// Returns the person of a call, with the fields of the saved contact.
     pub(super) fn contact_in(&self, entry: &AttemptEntry) -> CampaignContact {
         let mut contact = self.person_of(entry);
+        if !entry.words_kept {
+            let (name, email, extra) = Default::default();
+            return CampaignContact {
+                name,
+                email,
+                extra,
+                ..contact
+            };
+        }
         let saved = contact.contact.and_then(|id| self.contacts.get(&id));
         if let Some(saved) = saved {
             contact.name = contact.name.or_else(|| saved.name.clone());
@@ -107,6 +116,9 @@ impl Tables {
             for (name, value) in &saved.extra {
                 contact.extra.entry(name.clone()).or_insert_with(|| value.clone());
             }
+        }
+        if let Some(kept) = &entry.callee {
+            contact.name.clone_from(&kept.contact_name);
         }
         contact
     }

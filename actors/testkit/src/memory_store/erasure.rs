@@ -70,10 +70,6 @@ impl Tables {
         self.erase_appointments(id);
         self.erase_events(id);
         self.erase_words(id, now);
-        if let Some(call) = self.calls.get_mut(&id) {
-            call.name = None;
-            call.variables.clear();
-        }
     }
 
     fn erase_words(&mut self, id: AttemptId, now: Timestamp) {
@@ -82,6 +78,11 @@ impl Tables {
             entry.evidence.clear();
             entry.analysis = None;
             entry.words_kept = false;
+            entry.callee = None;
+        }
+        if let Some(call) = self.calls.get_mut(&id) {
+            call.name = None;
+            call.variables.clear();
         }
         self.turns.retain(|(attempt, _), _| *attempt != id);
         self.events

@@ -14,8 +14,8 @@ use domain::{
     id::NodeId,
     phone_number::PhoneNumber,
     ports::store::{
-        AccountEventType, AgentRow, AttemptState, CREATED, CallDirection, CampaignContact, Claim, ClaimedAttempt,
-        InboundStore, NewInboundCall, ReceivedCall, StoreError, StoreResult, Tries,
+        AccountEventType, AgentRow, AttemptState, CREATED, CallDirection, CalleeRecord, CampaignContact, Claim,
+        ClaimedAttempt, InboundStore, NewInboundCall, ReceivedCall, StoreError, StoreResult, Tries,
     },
     time::Timestamp,
 };
@@ -106,7 +106,7 @@ impl InboundStore for MemoryStore {
         tables.deleted_agents.extend(unsaved.map(|row| (row.id, row)));
         let token = DialToken::random();
         let variables = new.variables.clone();
-        let entry = dialed(node, new, &token, self.now());
+        let mut entry = dialed(node, new, &token, self.now());
         let contact = tables.caller(&entry);
         let saved = contact.contact.and_then(|id| tables.contacts.get(&id));
         let attempt = ClaimedAttempt {
@@ -125,6 +125,7 @@ impl InboundStore for MemoryStore {
             variables: variables.clone(),
             contact,
         };
+        entry.callee = Some(CalleeRecord::of(&attempt));
         if !variables.is_empty() {
             let call = SingleCall {
                 name: None,

@@ -43,6 +43,7 @@ impl Tables {
             answered_at: entry.answered_at,
             ended_at: entry.ended_at,
             contact_number: entry.phone_number.clone(),
+            callee: self.callee_of(entry),
             caller_number: entry.caller_id.clone(),
             carrier: entry.carrier.clone(),
             // Until the end it holds only the reason why the call was put off.
@@ -165,7 +166,7 @@ impl Tables {
             && filter
                 .search
                 .as_ref()
-                .is_none_or(|query| is_noted && query.matches(&turns))
+                .is_none_or(|query| is_noted && query.matches(&row.callee.text(), &turns))
     }
 
     pub(super) fn turns_of(&self, id: AttemptId) -> impl Iterator<Item = &TurnFact> {

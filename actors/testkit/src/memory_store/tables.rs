@@ -21,9 +21,9 @@ use domain::{
         carrier::CarrierCallId,
         store::{
             Account, AccountEventType, AgentRow, AgentVersion, Analysis, ApiKeyRow, AttemptState, CallDirection,
-            CampaignContact, CampaignRow, CampaignStatus, Claim, ContactRow, ConversationStatus, CountedCall,
-            DocumentRow, EventRow, EvidenceOfValues, REFUSALS_IN_A_ROW, SafeguardsRow, StoreError, StoreResult,
-            StoredApiKey, ToolRow, TransferRuleRow, Tries, TurnFact,
+            CalleeRecord, CampaignContact, CampaignRow, CampaignStatus, Claim, ContactRow, ConversationStatus,
+            CountedCall, DocumentRow, EventRow, EvidenceOfValues, REFUSALS_IN_A_ROW, SafeguardsRow, StoreError,
+            StoreResult, StoredApiKey, ToolRow, TransferRuleRow, Tries, TurnFact,
         },
     },
     safeguards::Rule,
@@ -158,6 +158,8 @@ pub(super) struct AttemptEntry {
     pub(super) tries: Tries,
     pub(super) direction: CallDirection,
     pub(super) phone_number: PhoneNumber,
+    /// The other person at the start of the call; none before.
+    pub(super) callee: Option<CalleeRecord>,
     pub(super) state: AttemptState,
     pub(super) owner: Option<NodeId>,
     pub(super) epoch: i64,
@@ -213,6 +215,7 @@ impl AttemptEntry {
             tries: of.tries,
             direction: CallDirection::Outbound,
             phone_number: of.phone_number,
+            callee: None,
             state: AttemptState::Queued,
             owner: None,
             epoch: 0,
@@ -394,6 +397,7 @@ impl Tables {
         entry.carrier = None;
         entry.caller_id = None;
         entry.agent_version = None;
+        entry.callee = None;
         let (list, index) = (entry.contact_list, entry.contact_index);
         self.set_contact_state(list, index, ContactState::Pending);
     }
@@ -437,6 +441,7 @@ impl Tables {
         entry.carrier = None;
         entry.caller_id = None;
         entry.agent_version = None;
+        entry.callee = None;
         let (list, index) = (entry.contact_list, entry.contact_index);
         self.unfinished.remove(&id);
         let state = match status {

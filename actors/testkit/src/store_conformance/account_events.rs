@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Fixture, Scene, deliveries::busy, new_account, number, outcome};
+use super::{Fixture, Scene, contact, deliveries::busy, new_account, number, outcome};
 use domain::ports::{
     carrier::CarrierCallId,
     store::{
@@ -106,7 +106,8 @@ pub async fn account_events_tell_of_every_change_once_and_in_order(fixture: Fixt
     );
     let of_call = with(
         of_campaign,
-        &json!({ "conversationId": claim.attempt, "direction": "outbound" }),
+        &json!({ "conversationId": claim.attempt, "direction": "outbound", "contactName": "Näme 0",
+                 "variables": contact(0).extra }),
     );
     assert_eq!(
         (data(2), data(3), data(5)),

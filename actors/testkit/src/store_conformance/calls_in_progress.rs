@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, json};
 
-use super::{Fixture, Scene, new_account, number, outcome};
+use super::{Fixture, Scene, callee, new_account, number, outcome};
 use domain::{
     id::{AgentId, AttemptId, CampaignId},
     ports::{
@@ -84,7 +84,7 @@ pub async fn calls_in_progress_are_listed_with_names_and_operator(fixture: Fixtu
     let calls = listed(&scene, InProgressFilter::default()).await;
     let shown: Vec<_> = calls
         .iter()
-        .map(|call| (call.id, call.contact_name.as_deref()))
+        .map(|call| (call.id, call.callee.contact_name.as_deref()))
         .collect();
     assert_eq!(
         shown,
@@ -100,7 +100,7 @@ pub async fn calls_in_progress_are_listed_with_names_and_operator(fixture: Fixtu
         agent: scene.agent,
         agent_name: "Ada".to_owned(),
         campaign: Some((campaign, "Campaign".to_owned())),
-        contact_name: Some("Näme 1".to_owned()),
+        callee: callee(1),
         phone_number: number(1),
         direction: CallDirection::Outbound,
         started_at: began,

@@ -17,8 +17,8 @@ use domain::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            Account, CallerId, CampaignContact, CampaignRow, CampaignStatus, Claim, ClaimedAttempt, ContactRow,
-            ConversationStatus, FollowUp, NewAccount, NewCampaign, NewContact, Outcome, Patience, Permit,
+            Account, CalleeRecord, CallerId, CampaignContact, CampaignRow, CampaignStatus, Claim, ClaimedAttempt,
+            ContactRow, ConversationStatus, FollowUp, NewAccount, NewCampaign, NewContact, Outcome, Patience, Permit,
             PermitRequest, ScheduleText, StateChange, Store, StoreResult, StoredApiKey,
         },
     },
@@ -82,6 +82,14 @@ pub fn contact(n: usize) -> CampaignContact {
         name: Some(format!("Näme {n}")),
         email: None,
         extra: extra.as_object().cloned().unwrap(),
+    }
+}
+
+/// Returns what a call of [`contact`] keeps.
+pub fn callee(n: usize) -> CalleeRecord {
+    CalleeRecord {
+        contact_name: contact(n).name,
+        variables: Some(contact(n).extra),
     }
 }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::{Map, json};
 
-use super::{Fixture, Scene, caller_number, number, outcome};
+use super::{Fixture, Scene, callee, caller_number, number, outcome};
 use domain::{
     id::{AccountId, AttemptId, CampaignId},
     knowledge::Excerpt,
@@ -205,6 +205,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
         answered_at: None,
         ended_at: None,
         contact_number: number(0),
+        callee: callee(0),
         caller_number: None,
         carrier: None,
         error: None,

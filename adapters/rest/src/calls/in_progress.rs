@@ -7,7 +7,7 @@ use axum::extract::State;
 use domain::{
     id::{AgentId, AttemptId, CampaignId},
     phone_number::PhoneNumber,
-    ports::store::{CallDirection, CallInProgress, ConversationStatus, InProgressFilter},
+    ports::store::{CallDirection, CallInProgress, CalleeRecord, ConversationStatus, InProgressFilter},
     scope::Scope,
     time::Timestamp,
 };
@@ -43,9 +43,9 @@ pub struct LiveCall {
     /// Name of the campaign.
     #[serde(skip_serializing_if = "Option::is_none")]
     campaign_name: Option<String>,
-    /// Name of the contact.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    contact_name: Option<String>,
+    /// The other person at the start of the call.
+    #[serde(flatten)]
+    callee: CalleeRecord,
     /// Number of the other person. Left out if a caller withheld it.
     #[serde(skip_serializing_if = "Option::is_none")]
     phone_number: Option<PhoneNumber>,
@@ -89,7 +89,7 @@ fn view(call: &CallInProgress, present: Option<LivePresent>) -> LiveCall {
         agent_name: call.agent_name.clone(),
         campaign_id,
         campaign_name,
-        contact_name: call.contact_name.clone(),
+        callee: call.callee.clone(),
         phone_number: Some(call.phone_number.clone()).filter(|number| !number.is_nobodys()),
         direction: call.direction,
         status: ConversationStatus::InProgress,

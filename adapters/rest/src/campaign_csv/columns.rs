@@ -12,7 +12,7 @@ use crate::{
     call_overrides::is_override,
     contact_fields::{EXTRA_FIELDS, header_refusal, plain},
     fields::NAME_CHARACTERS,
-    results_file::{self, field_of, is_results, restored},
+    results_file::{self, field_of, restored, result_columns},
 };
 
 const PHONE: [&str; 7] = [
@@ -75,8 +75,8 @@ impl Columns {
 
     /// Parses the header line.
     pub fn read(headers: Vec<String>, overrides: &Overrides) -> Result<Self, Vec<Problem>> {
-        let is_results = is_results(&headers);
-        let results = if is_results { results_file::HEADERS.len() } else { 0 };
+        let results = result_columns(&headers);
+        let is_results = results > 0;
         // Checks nothing else in this case, because comparing a million headers would take too long.
         if headers.len() > results + EXTRA_FIELDS + ROLES {
             return Err(vec![too_many(headers.len() - results - ROLES)]);

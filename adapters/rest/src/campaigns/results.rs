@@ -1,6 +1,9 @@
 //! Results of a campaign's contacts: as pages of a list, and as one streamed CSV file.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use axum::{body::Body, extract::State, response::Response};
 use bytes::Bytes;
@@ -16,7 +19,7 @@ use domain::{
 use futures_util::stream;
 use serde_json::{Value, json};
 
-use super::{command::Target, view::ShownResult};
+use super::view::ShownResult;
 use crate::{
     RestState,
     auth::Caller,
@@ -26,7 +29,7 @@ use crate::{
     error::{ApiError, ApiResult, OrNoSuch},
     path_id::PathId,
     query::{Parameters, Query, RawQuery},
-    results_file::{EMAIL, HEADERS, attachment, harmless, header_of, written},
+    results_file::{CollectedColumns, EMAIL, FileParameters, HEADERS, attachment, harmless, header_of, written},
 };
 
 /// Parameters of the list.
@@ -118,10 +121,19 @@ async fn entities(store: &dyn Store, row: &CampaignRow) -> ApiResult<Entities> {
 const PAGE: i64 = 1_000;
 
 /// Handles `GET /public/v1/campaigns/{campaignId}/results.csv`.
-pub async fn file(State(state): State<RestState>, target: Target) -> ApiResult<Response> {
-    let Target { account, campaign, .. } = target;
-    let row = state.store.campaign(account.id, campaign).await;
-    row.or_no_such("campaign")?;
+pub async fn file(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    Query(parameters): Query<FileParameters>,
+    PathId(campaign): PathId<CampaignId>,
+) -> ApiResult<Response> {
+    let row = state
+        .store
+        .campaign(account.id, campaign)
+        .await
+        .or_no_such("campaign")?;
+    let mut collected = CollectedColumns::default();
+    collected.add(entities(&*state.store, &row).await?.iter().map(|(name, _)| name));
     // Reads from the list before the response begins, so that an unavailable store is still a 503.
     let first = state.store.contact_results(campaign, None, 0, 1).await?;
     let reading = Reading {
@@ -129,7 +141,11 @@ pub async fn file(State(state): State<RestState>, target: Target) -> ApiResult<R
         list: first.list,
         campaign,
         from: 0,
-        columns: None,
+        columns: OwnColumns {
+            collected,
+            ..OwnColumns::default()
+        },
+        begins: Some(parameters),
     };
     let body = Body::from_stream(stream::try_unfold(reading, Reading::page));
     Ok(attachment(
@@ -146,18 +162,18 @@ struct Reading {
     /// List of contacts that is read. Contacts of another list would make the file a mixture.
     list: i64,
     from: i64,
-    /// The contacts' own columns; `None` before the header line is written.
-    columns: Option<OwnColumns>,
+    columns: OwnColumns,
+    /// Parameters of the file before its header line is written.
+    begins: Option<FileParameters>,
 }
 
 impl Reading {
     /// Returns the next piece. An error ends the response early, so that clients notice that it is incomplete.
     async fn page(mut self) -> Result<Option<(Bytes, Self)>, FileError> {
-        let with_headers = self.columns.is_none();
-        let columns = match self.columns.take() {
-            Some(columns) => columns,
-            None => OwnColumns::read(&*self.store, self.campaign).await?,
-        };
+        let begins = self.begins.take();
+        if begins.is_some() {
+            self.columns.read(&*self.store, self.campaign).await?;
+        }
         // The contacts come first: their list cannot have been replaced before if the results still have it.
         let contacts = self.store.campaign_contacts(self.campaign, self.from, PAGE).await?;
         let page = self.store.contact_results(self.campaign, None, self.from, PAGE).await?;
@@ -166,13 +182,11 @@ impl Reading {
         }
         let page = page.results;
         let Some(last) = page.last() else {
-            let piece = with_headers.then(|| lines(&columns, &[], &[], true)).transpose()?;
-            self.columns = Some(columns);
-            return Ok(piece.map(|piece| (piece, self)));
+            let piece = begins.map(|begins| lines(&self.columns, &[], &[], Some(begins)));
+            return Ok(piece.transpose()?.map(|piece| (piece, self)));
         };
         self.from = last.index + 1;
-        let piece = lines(&columns, &page, &contacts, with_headers)?;
-        self.columns = Some(columns);
+        let piece = lines(&self.columns, &page, &contacts, begins)?;
         Ok(Some((piece, self)))
     }
 }
@@ -188,25 +202,28 @@ enum FileError {
     Csv(#[from] csv::Error),
 }
 
-/// Columns of the contacts' own fields, in the order in which they first appear.
+/// Columns of the collected values and of the contacts' own fields, the latter in the order in which they first appear.
 #[derive(Debug, Default)]
 struct OwnColumns {
+    collected: CollectedColumns,
     email: bool,
     fields: Vec<String>,
     known: HashSet<String>,
 }
 
 impl OwnColumns {
-    /// Reads them from all contacts of the campaign.
-    async fn read(store: &dyn Store, campaign: CampaignId) -> Result<Self, StoreError> {
-        let mut columns = Self::default();
+    /// Reads them from all contacts of the campaign and their results.
+    async fn read(&mut self, store: &dyn Store, campaign: CampaignId) -> Result<(), StoreError> {
         let mut from = 0;
         loop {
             let contacts = store.campaign_contacts(campaign, from, PAGE).await?;
+            let page = store.contact_results(campaign, None, from, PAGE).await?;
             from += PAGE;
-            contacts.iter().for_each(|contact| columns.add(contact));
+            contacts.iter().for_each(|contact| self.add(contact));
+            let last = page.results.iter().filter_map(|result| result.last.as_ref());
+            last.for_each(|last| self.collected.add(last.collected.keys()));
             if contacts.is_empty() {
-                return Ok(columns);
+                return Ok(());
             }
         }
     }
@@ -225,17 +242,24 @@ impl OwnColumns {
     fn headers(&self) -> impl Iterator<Item = String> {
         let email = self.email.then(|| EMAIL.to_owned());
         let fields = self.fields.iter().map(|field| header_of(field));
-        HEADERS.into_iter().map(str::to_owned).chain(email).chain(fields)
+        let collected = self.collected.headers();
+        let own = HEADERS.into_iter().map(str::to_owned).chain(collected);
+        own.chain(email).chain(fields)
     }
 
-    fn cells(&self, contact: &CampaignContact) -> impl Iterator<Item = String> {
+    fn cells(&self, result: &ContactResult, contact: &CampaignContact) -> impl Iterator<Item = String> {
+        let last = result.last.iter().flat_map(|last| &last.collected);
+        let values: BTreeMap<&str, &str> = last.map(|(name, value)| (&**name, &**value)).collect();
+        let collected: Vec<String> = self.collected.cells(&values).collect();
         let email = self.email.then(|| contact.email.clone().unwrap_or_default());
         let fields = self.fields.iter().map(|field| match contact.extra.get(field) {
             None | Some(Value::Null) => String::new(),
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
         });
-        email.into_iter().chain(fields).map(harmless)
+        collected
+            .into_iter()
+            .chain(email.into_iter().chain(fields).map(harmless))
     }
 }
 
@@ -243,14 +267,17 @@ fn lines(
     columns: &OwnColumns,
     page: &[ContactResult],
     contacts: &[CampaignContact],
-    with_headers: bool,
+    begins: Option<FileParameters>,
 ) -> Result<Bytes, FileError> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    if with_headers {
+    let mut writer = match begins {
+        Some(parameters) => parameters.writer(),
+        None => csv::Writer::from_writer(Vec::new()),
+    };
+    if begins.is_some() {
         writer.write_record(columns.headers())?;
     }
     for (result, contact) in page.iter().zip(contacts) {
-        writer.write_record(cells(result).into_iter().chain(columns.cells(contact)))?;
+        writer.write_record(cells(result).into_iter().chain(columns.cells(result, contact)))?;
     }
     Ok(Bytes::from(written(writer)?))
 }
@@ -259,6 +286,7 @@ fn cells(result: &ContactResult) -> [String; 9] {
     let last = result.last.as_ref();
     let collected = last.filter(|last| !last.collected.is_empty());
     let cells = [
+        String::from(result.who.phone_number.clone()),
         result.who.name.clone().unwrap_or_default(),
         result.who.contact.map(String::from).unwrap_or_default(),
         result.status.as_str().to_owned(),
@@ -268,29 +296,7 @@ fn cells(result: &ContactResult) -> [String; 9] {
         last.is_some_and(|last| last.voicemail).to_string(),
         collected.map_or_else(String::new, |last| json!(last.collected).to_string()),
     ];
-    let [
-        name,
-        contact,
-        status,
-        error,
-        attempts,
-        conversation,
-        voicemail,
-        collected,
-    ] = cells.map(harmless);
-    // A phone number must begin with a plus, and contains only digits after it.
-    let number = String::from(result.who.phone_number.clone());
-    [
-        number,
-        name,
-        contact,
-        status,
-        error,
-        attempts,
-        conversation,
-        voicemail,
-        collected,
-    ]
+    cells.map(harmless)
 }
 
 #[cfg(test)]
@@ -302,7 +308,7 @@ mod tests {
     use crate::campaign_csv::contacts_of;
 
     fn contact() -> impl Strategy<Value = (Option<String>, bool, Vec<(String, String)>)> {
-        let text = || "[=+@'a-c,;\"\n. -]{0,8}".prop_map(|text| text.trim().to_owned());
+        let text = || "[=+@'a-c1,;\"\n. -]{0,8}".prop_map(|text| text.trim().to_owned());
         let named = prop::sample::select(vec![
             "name",
             "email",
@@ -316,6 +322,7 @@ mod tests {
             "field.field.x",
             "override.voice",
             "Override.",
+            "collected.city",
             "=city",
             "'=city",
             "city",
@@ -346,6 +353,7 @@ mod tests {
                 });
             }
             let mut columns = OwnColumns::default();
+            columns.collected.add([&"day".to_owned(), &"=x".to_owned()]);
             contacts.iter().for_each(|contact| columns.add(contact));
             let results: Vec<ContactResult> = contacts.iter().zip(0..).map(|(contact, index)| ContactResult {
                 index,
@@ -357,7 +365,8 @@ mod tests {
                 status: ContactStatus::Pending,
                 last: None,
             }).collect();
-            let file = lines(&columns, &results, &contacts, true).unwrap();
+            let begins = FileParameters::read(&mut RawQuery::default());
+            let file = lines(&columns, &results, &contacts, Some(begins)).unwrap();
             let read: Vec<CampaignContact> = contacts_of(&file).expect("it is taken").collect();
             prop_assert_eq!(read, contacts);
         }

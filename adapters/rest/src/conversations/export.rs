@@ -7,10 +7,11 @@ use bytes::Bytes;
 use domain::{
     conversation::Conversation,
     id::AttemptId,
-    ports::store::{Account, ConversationPage, StoreError},
+    ports::store::{Account, ConversationPage, Sentiment, StoreError},
+    time::Timestamp,
 };
 use futures_util::stream;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     detail_of,
@@ -21,14 +22,14 @@ use crate::{
     auth::Caller,
     error::{ApiError, ApiResult},
     query::{Parameters, Query, RawQuery},
-    results_file::{attachment, harmless, written},
+    results_file::{CollectedColumns, FileParameters, attachment, harmless, written},
 };
 
 /// Conversations that are read, and held in memory, at a time.
 const PAGE: i64 = 50;
 
-/// Headers of the CSV file.
-pub const HEADERS: [&str; 22] = [
+/// Headers of the CSV file. Those of the collected values follow.
+pub const HEADERS: [&str; 24] = [
     "conversationId",
     "agentId",
     "agentName",
@@ -36,9 +37,10 @@ pub const HEADERS: [&str; 22] = [
     "status",
     "direction",
     "contactNumber",
+    "contactName",
     "callerNumber",
-    "startTimeUnix",
-    "endTimeUnix",
+    "startTime",
+    "endTime",
     "conversationDuration",
     "errorMessage",
     "voiceMailDetected",
@@ -47,6 +49,7 @@ pub const HEADERS: [&str; 22] = [
     "summary",
     "sentiment",
     "issues",
+    "variables",
     "dataCollected",
     "transcript",
     "cost",
@@ -65,10 +68,11 @@ enum Format {
 pub struct ExportParameters {
     wanted: Wanted,
     format: Format,
+    file: FileParameters,
 }
 
 impl Parameters for ExportParameters {
-    const NAMES: &'static [&'static str] = filters!["format"];
+    const NAMES: &'static [&'static str] = filters!["bom", "format"];
 
     fn read(query: &mut RawQuery) -> Self {
         let format = query.parsed("format", "`csv` or `jsonl`", |text| match text {
@@ -79,6 +83,7 @@ impl Parameters for ExportParameters {
         Self {
             wanted: Wanted::read(query),
             format: format.unwrap_or(Format::Csv),
+            file: FileParameters::read(query),
         }
     }
 }
@@ -87,7 +92,7 @@ impl Parameters for ExportParameters {
 pub async fn export(
     State(state): State<RestState>,
     Caller(account): Caller,
-    Query(ExportParameters { wanted, format }): Query<ExportParameters>,
+    Query(ExportParameters { wanted, format, file }): Query<ExportParameters>,
 ) -> ApiResult<Response> {
     // Reads before the response begins, so that an unavailable store is still a 503.
     let wanted = wanted.resolved(&state, account.id).await?;
@@ -98,7 +103,8 @@ pub async fn export(
         wanted,
         format,
         next: Some(first),
-        with_headers: format == Format::Csv,
+        begins: (format == Format::Csv).then_some(file),
+        collected: CollectedColumns::default(),
     };
     let body = Body::from_stream(stream::try_unfold(reading, Reading::piece));
     let (content_type, name) = match format {
@@ -135,7 +141,9 @@ struct Reading {
     format: Format,
     /// Page to write; `None` after the last one.
     next: Option<ConversationPage>,
-    with_headers: bool,
+    /// Parameters of a CSV file before its header line is written.
+    begins: Option<FileParameters>,
+    collected: CollectedColumns,
 }
 
 impl Reading {
@@ -147,14 +155,23 @@ impl Reading {
         if *self.state.stopping.borrow() {
             return Err(ExportError::Stopping);
         }
-        let mut lines = Lines::new(self.format);
-        if std::mem::take(&mut self.with_headers) {
-            lines.csv.write_record(HEADERS)?;
+        let mut lines = Lines::default();
+        if let Some(parameters) = self.begins.take() {
+            self.find_collected(&page).await?;
+            let headers = HEADERS.map(str::to_owned).into_iter().chain(self.collected.headers());
+            lines.csv = parameters.writer();
+            lines.csv.write_record(headers)?;
         }
         for listed in &page.rows {
             // The conversation may have been deleted meanwhile.
             if let Some(full) = self.in_full(listed.id).await? {
-                lines.add(&full)?;
+                match self.format {
+                    Format::Csv => lines.csv.write_record(self.cells(&full))?,
+                    Format::JsonLines => {
+                        serde_json::to_writer(&mut lines.json, &full)?;
+                        lines.json.push(b'\n');
+                    }
+                }
             }
         }
         if let Some(place) = next_place(&page, PAGE) {
@@ -164,7 +181,28 @@ impl Reading {
                 .await?;
             self.next = Some(next);
         }
-        Ok(Some((lines.finish()?, self)))
+        let piece = match self.format {
+            Format::Csv => written(lines.csv)?,
+            Format::JsonLines => lines.json,
+        };
+        Ok(Some((Bytes::from(piece), self)))
+    }
+
+    /// Finds the names of all collected values, from the first page on.
+    async fn find_collected(&mut self, first: &ConversationPage) -> ApiResult<()> {
+        let mut page = first.clone();
+        loop {
+            page.rows
+                .iter()
+                .for_each(|row| self.collected.add(row.collected.keys()));
+            let Some(place) = next_place(&page, PAGE) else {
+                return Ok(());
+            };
+            page = self
+                .wanted
+                .page(&self.state, self.account.id, (Some(place), PAGE))
+                .await?;
+        }
     }
 
     async fn in_full(&self, id: AttemptId) -> ApiResult<Option<Conversation>> {
@@ -178,80 +216,58 @@ impl Reading {
 
 /// Lines of one piece.
 struct Lines {
-    format: Format,
     csv: csv::Writer<Vec<u8>>,
     json: Vec<u8>,
 }
 
-impl Lines {
-    fn new(format: Format) -> Self {
-        let csv = csv::Writer::from_writer(Vec::new());
+impl Default for Lines {
+    fn default() -> Self {
         Self {
-            format,
-            csv,
+            csv: csv::Writer::from_writer(Vec::new()),
             json: Vec::new(),
         }
     }
-
-    fn add(&mut self, conversation: &Conversation) -> Result<(), ExportError> {
-        match self.format {
-            Format::Csv => self.csv.write_record(cells(conversation))?,
-            Format::JsonLines => {
-                serde_json::to_writer(&mut self.json, conversation)?;
-                self.json.push(b'\n');
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<Bytes, ExportError> {
-        Ok(Bytes::from(match self.format {
-            Format::Csv => written(self.csv)?,
-            Format::JsonLines => self.json,
-        }))
-    }
 }
 
-fn cells(of: &Conversation) -> [String; 22] {
-    let text = |text: &Option<String>| harmless(text.clone().unwrap_or_default());
-    let collected: BTreeMap<&str, &str> = of
-        .data_collected
-        .items
-        .iter()
-        .map(|item| (&*item.entity, &*item.value))
-        .collect();
-    let sentiment = of
-        .sentiment
-        .as_ref()
-        .map(|sentiment| sentiment.sentiment_overall.as_str());
-    let cost = of.cost.as_ref();
-    [
-        of.conversation_id.to_string(),
-        of.agent_id.to_string(),
-        harmless(of.agent_name.clone()),
-        of.campaign_id.map(|id| id.to_string()).unwrap_or_default(),
-        of.status.as_str().to_owned(),
-        of.direction.as_str().to_owned(),
-        // A phone number keeps its plus; only digits follow, so it is no formula.
-        of.contact_number.clone().map(String::from).unwrap_or_default(),
-        of.caller_number.clone().map(String::from).unwrap_or_default(),
-        of.start_time_unix.to_string(),
-        of.end_time_unix.map(|end| end.to_string()).unwrap_or_default(),
-        of.conversation_duration.to_string(),
-        text(&of.error_message),
-        of.voice_mail_detected.to_string(),
-        of.call_transferred.to_string(),
-        text(&of.carrier),
-        text(&of.summary),
-        sentiment.unwrap_or_default().to_owned(),
-        harmless(of.issues.as_ref().map(|issues| issues.join("\n")).unwrap_or_default()),
-        harmless(if collected.is_empty() {
-            String::new()
-        } else {
-            json!(collected).to_string()
-        }),
-        text(&of.transcript),
-        cost.map(|cost| cost.total.clone()).unwrap_or_default(),
-        cost.map(|cost| cost.currency.clone()).unwrap_or_default(),
-    ]
+impl Reading {
+    fn cells(&self, of: &Conversation) -> impl Iterator<Item = String> {
+        let item = &of.item;
+        let collected = of.data_collected.items.iter();
+        let collected: BTreeMap<&str, &str> = collected.map(|item| (&*item.entity, &*item.value)).collect();
+        let overall = |sentiment: &Sentiment| sentiment.sentiment_overall.as_str().to_owned();
+        let cost = of.cost.as_ref();
+        let object = |empty: bool, object: Value| if empty { None } else { Some(object.to_string()) };
+        let variables = item.callee.variables.clone().unwrap_or_default();
+        let time = |unix_s: i64| Timestamp(unix_s * 1_000_000).to_iso8601_in(self.account.settings.timezone);
+        let cells: [Option<String>; 24] = [
+            Some(item.conversation_id.to_string()),
+            Some(item.agent_id.to_string()),
+            Some(item.agent_name.clone()),
+            item.campaign_id.map(|id| id.to_string()),
+            Some(item.status.as_str().to_owned()),
+            Some(item.direction.as_str().to_owned()),
+            item.contact_number.clone().map(String::from),
+            item.callee.contact_name.clone(),
+            item.caller_number.clone().map(String::from),
+            Some(time(item.start_time_unix)),
+            item.end_time_unix.map(time),
+            Some(item.conversation_duration.to_string()),
+            of.error_message.clone(),
+            Some(of.voice_mail_detected.to_string()),
+            Some(of.call_transferred.to_string()),
+            of.carrier.clone(),
+            item.summary.clone(),
+            of.sentiment.as_ref().map(overall),
+            of.issues.as_ref().map(|issues| issues.join("\n")),
+            object(variables.is_empty(), json!(variables)),
+            object(collected.is_empty(), json!(collected)),
+            of.transcript.clone(),
+            cost.map(|cost| cost.total.clone()),
+            cost.map(|cost| cost.currency.clone()),
+        ];
+        let cells = cells.map(|cell| harmless(cell.unwrap_or_default()));
+        cells
+            .into_iter()
+            .chain(self.collected.cells(&collected).collect::<Vec<_>>())
+    }
 }

@@ -109,6 +109,8 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
             "`format`: an operator cannot have `opus`; use `pcm_16000`".into(),
         ));
     };
+    let row = state.store.conversation(bearer.account, id).await;
+    let callee = row.map(|row| row.callee).unwrap_or_default();
     let operator = match state.switchboard.operate_call(id, bearer.by.clone()).await {
         Some(Ok(operator)) => operator,
         Some(Err(OperateRefusal::Taken(by))) => return Some((close_code::POLICY, taken(&by).into())),
@@ -121,7 +123,13 @@ async fn attend(socket: &mut LiveSocket, state: &RestState, (id, bearer): (Attem
     let Ok(audio) = OperatorAudio::new(line, operator.sample_rate()) else {
         return unconvertible();
     };
-    if !socket.tell(&json!({ "event": "ready", "format": format })).await {
+    let ready = json!({
+        "event": "ready",
+        "format": format,
+        "contactName": callee.contact_name,
+        "variables": callee.variables,
+    });
+    if !socket.tell(&ready).await {
         return None;
     }
     run(socket, operator, audio, no_longer_allowed(state, &bearer)).await

@@ -408,7 +408,7 @@ fn results() -> Vec<Operation> {
         .ours()
         .note(
             "Server-sent events: `campaign` (status, progress, and the `reason` of `delayed` or `failed`) \
-                 and `conversation` (conversationId, contact, status), each with the complete current value; a new reader \
+                 and `conversation` (conversationId, contact, contactName, variables, status), each with the complete current value; a new reader \
                  first gets the current state.",
         )
         .raw(
@@ -438,9 +438,11 @@ fn results() -> Vec<Operation> {
         )
         .ours()
         .note(
-            "Cells that a spreadsheet would interpret as formulas are escaped. The contacts' own columns follow those of the \
-             result. The file can be uploaded as a new campaign.",
+            "Cells that a spreadsheet would interpret as formulas are escaped, phone numbers and other numbers aside. A \
+             column `collected.NAME` for each collected value, and the contacts' own columns, follow those of the result. \
+             The file can be uploaded as a new campaign.",
         )
+        .bom()
         .raw(
             "200",
             "text/csv",

@@ -232,6 +232,12 @@ fn export() -> Operation {
         "`csv`: one row per conversation. `jsonl`: one conversation per line, as JSON",
         json!({ "type": "string", "enum": ["csv", "jsonl"], "default": "csv" }),
     )
+    .bom()
+    .note(
+        "A CSV file has times with the offset of the account's time zone, and a column `collected.NAME` for each collected \
+         value after the others. Cells that a spreadsheet would interpret as formulas are escaped, phone numbers and other \
+         numbers aside.",
+    )
     .raw(
         "200",
         "text/csv",
@@ -318,7 +324,7 @@ fn filtered(operation: Operation) -> Operation {
         )
         .query(
             "search",
-            "Search in transcripts: words, `\"exact phrases\"` and prefixes such as `appoint*`; all must occur",
+            "Search in transcripts, names and fields: words, `\"exact phrases\"` and prefixes such as `appoint*`; all must occur",
             ours(json!({ "type": "string", "maxLength": 500 })),
         )
 }
@@ -331,6 +337,8 @@ fn call() -> Operation {
         "status": "scheduled",
         "direction": "outbound",
         "contactNumber": samples::PHONE,
+        "contactName": "Maria",
+        "variables": { "city": "Lisbon" },
         "startTimeUnix": 1_780_297_200,
         "conversationDuration": 0,
         "metadata": samples::made(),

@@ -276,6 +276,7 @@ fn list() -> Operation {
     let sample = json!({
         "conversationId": samples::CONVERSATION, "agentId": samples::AGENT, "agentName": "Ava",
         "campaignId": samples::CAMPAIGN, "campaignName": "Check-ups", "contactName": "Maria",
+        "variables": { "city": "Lisbon" },
         "phoneNumber": samples::PHONE, "direction": "outbound", "status": "in_progress", "startedAt": samples::AT,
         "answeredAt": samples::AT, "operator": { "by": "rb_1a2b3c4d", "since": samples::AT },
         "present": { "state": "listening", "words": { "speaker": "user", "text": "Tuesday is" }, "mood": "neutral" },

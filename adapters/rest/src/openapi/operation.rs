@@ -133,6 +133,15 @@ impl Operation {
         )
     }
 
+    /// Adds `bom`.
+    pub fn bom(self) -> Self {
+        self.query(
+            "bom",
+            "Whether a CSV file begins with a byte order mark, by which spreadsheets recognise UTF-8",
+            json!({ "type": "boolean", "default": true }),
+        )
+    }
+
     /// Adds the idempotency key.
     pub fn idempotent(mut self) -> Self {
         self.parameters

@@ -161,6 +161,8 @@ pub fn conversation_item() -> Value {
         "status": "completed",
         "direction": "outbound",
         "contactNumber": PHONE,
+        "contactName": "Maria",
+        "variables": { "city": "Lisbon" },
         "callerNumber": "+15550000001",
         "startTimeUnix": 1_780_297_200,
         "endTimeUnix": 1_780_297_231,

@@ -74,6 +74,8 @@ fn event() -> Value {
             "campaignId": samples::CAMPAIGN,
             "agentId": samples::AGENT,
             "direction": "outbound",
+            "contactName": "Maria",
+            "variables": { "city": "Lisbon" },
             "status": "completed",
             "conversationDuration": 42,
             "voiceMailDetected": false,

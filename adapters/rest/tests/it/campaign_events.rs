@@ -172,6 +172,7 @@ async fn a_new_reader_gets_the_present_state_and_then_every_change() {
         json!({
             "conversationId": first.attempt, "status": "in_progress",
             "contact": { "phoneNumber": "+15550000000", "name": "N0", "contactId": null },
+            "contactName": "N0", "variables": {},
         })
     );
     end(&app, first, ConversationStatus::Completed).await;

@@ -234,16 +234,17 @@ async fn the_results_are_a_file_in_which_nothing_is_a_formula() {
     let saved = saved.text("/data/2/contactId");
     let id = |n: usize| claims[n].attempt;
     let expected = [
-        "phoneNumber,name,contactId,status,errorMessage,attempts,lastConversationId,voiceMailDetected,dataCollected"
+        "\u{feff}phoneNumber,name,contactId,status,errorMessage,attempts,lastConversationId,voiceMailDetected,\
+         dataCollected,collected.day,collected.rooms"
             .to_owned(),
         format!(
-            "+15550000000,'=Ada,,completed,,1,{},false,\"{{\"\"day\"\":\"\"Monday\"\",\"\"rooms\"\":\"\"2\"\"}}\"",
+            "+15550000000,'=Ada,,completed,,1,{},false,\"{{\"\"day\"\":\"\"Monday\"\",\"\"rooms\"\":\"\"2\"\"}}\",Monday,2",
             id(0)
         ),
-        format!("+15550000001,\"Bo, \"\"B\"\"\",,completed,,1,{},true,", id(1)),
-        format!("+15550000002,,{saved},failed,busy,1,{},false,", id(2)),
-        format!("+15550000003,,,in_progress,,1,{},false,", id(3)),
-        "+15550000004,,,pending,,0,,false,".to_owned(),
+        format!("+15550000001,\"Bo, \"\"B\"\"\",,completed,,1,{},true,,,", id(1)),
+        format!("+15550000002,,{saved},failed,busy,1,{},false,,,", id(2)),
+        format!("+15550000003,,,in_progress,,1,{},false,,,", id(3)),
+        "+15550000004,,,pending,,0,,false,,,".to_owned(),
         String::new(),
     ];
     assert_eq!(download(&app, campaign).await, expected.join("\n"));
@@ -279,13 +280,13 @@ async fn the_results_can_be_uploaded_again_with_all_that_the_contacts_brought() 
     ]);
     let first = launched(&app, contacts).await;
     let file = download(&app, first).await;
-    let header = "phoneNumber,name,contactId,status,errorMessage,attempts,lastConversationId,voiceMailDetected,dataCollected,\
-                  email,city,field.status,field.field.x,override.language,phone,age,note,field.contact_id";
+    let header = "\u{feff}phoneNumber,name,contactId,status,errorMessage,attempts,lastConversationId,voiceMailDetected,\
+                  dataCollected,collected.day,collected.rooms,email,city,field.status,field.field.x,override.language,phone,age,note,field.contact_id";
     let id = saved.text("/data/contactId");
     let expected = [
         header,
-        "+15550000000,'=Ada,,pending,,0,,false,,ada@example.com,'-Bonn,gold,''=1,en,red;'=1,7,,",
-        &format!("+15550000001,,{id},pending,,0,,false,,,,,,,,,,K1"),
+        "+15550000000,'=Ada,,pending,,0,,false,,,,ada@example.com,'-Bonn,gold,''=1,en,red;'=1,7,,",
+        &format!("+15550000001,,{id},pending,,0,,false,,,,,,,,,,,,K1"),
         "",
     ];
     assert_eq!(file, expected.join("\n"));

@@ -214,7 +214,7 @@ async fn a_conversation_is_read_whole_once_it_is_analysed() {
             "conversationId": id, "agentId": dialer.agent, "agentName": "Ann", "campaignId": dialer.campaign,
             "status": "completed", "direction": "outbound", "startTimeUnix": started, "endTimeUnix": started + 90,
             "conversationDuration": 90, "summary": "Ada gave her city.", "transcript": "Agent: Hello, Ada.\nUser: Hi.",
-            "contactNumber": "+15550000000", "callerNumber": "+15559999999",
+            "contactNumber": "+15550000000", "contactName": null, "variables": {}, "callerNumber": "+15559999999",
             "sentiment": {
                 "sentiment_score": 0.5, "sentiment_overall": "positive",
                 "sentiment_by_turn": [
@@ -406,7 +406,7 @@ async fn a_list_item_has_the_contracts_fields_campaign_and_numbers() {
         json!({
             "conversationId": attempt.claim.attempt, "agentId": dialer.agent, "agentName": "Ann",
             "campaignId": dialer.campaign, "status": "in_progress", "direction": "outbound",
-            "contactNumber": "+15550000000", "callerNumber": "+15559999999",
+            "contactNumber": "+15550000000", "contactName": null, "variables": {}, "callerNumber": "+15559999999",
             "startTimeUnix": START.unix_seconds() + 1, "conversationDuration": 0, "metadata": item["metadata"],
         })
     );

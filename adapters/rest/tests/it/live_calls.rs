@@ -30,7 +30,7 @@ async fn calls_in_progress_are_listed_newest_first_until_they_are_over() {
     let call = &answer.data()[1];
     let expected = json!({
         "conversationId": first, "agentId": dialer.agent, "agentName": "Ann", "campaignId": dialer.campaign.to_string(),
-        "campaignName": "c", "phoneNumber": "+15550000000", "direction": "outbound", "status": "in_progress",
+        "campaignName": "c", "contactName": null, "variables": {}, "phoneNumber": "+15550000000", "direction": "outbound", "status": "in_progress",
         "startedAt": call["startedAt"], "operator": { "by": "rb_1a2b3c4d", "since": call["operator"]["since"] },
     });
     assert_eq!(*call, expected);

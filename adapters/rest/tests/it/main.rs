@@ -11,6 +11,7 @@ mod analytics;
 mod api_keys;
 mod appointments;
 mod auth;
+mod callees;
 mod calls;
 mod campaign_changes;
 mod campaign_csv;

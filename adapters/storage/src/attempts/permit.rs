@@ -15,6 +15,7 @@ use super::steps;
 use crate::{
     Work, attempt_ends,
     attempt_guard::{Guarded, SENT, bind_claim},
+    callee,
     contact_states::{self, ContactState},
     dial_journal::DialNote,
     do_not_call, locks,
@@ -215,10 +216,11 @@ async fn grant(work: &mut Work<'_>, claim: Claim, request: PermitRequest) -> Sto
         Some(caller) => take_turn(work, claim.attempt, caller).await?,
         None => None,
     };
+    let (name, variables) = callee::at_the_dial(work, claim.attempt).await?;
     let update = Guarded::update(
         claim,
         "state = 'dialing', status = 'in_progress', dialing_at = $4, started_at = $4, dial_token = $5, carrier = $6, \
-         caller_id = $7, agent_version = $8",
+         caller_id = $7, agent_version = $8, contact_name = $9, variables = $10",
         "('claimed')",
     );
     let stored = token.as_stored().to_owned();
@@ -226,7 +228,8 @@ async fn grant(work: &mut Work<'_>, claim: Claim, request: PermitRequest) -> Sto
     update
         .run(work, move |query| {
             let query = query.bind(now).bind(stored).bind(request.carrier);
-            query.bind(shown).bind(request.agent_version)
+            let query = query.bind(shown).bind(request.agent_version);
+            query.bind(name).bind(variables)
         })
         .await?;
     Ok(Permit::Granted { token, caller_id })

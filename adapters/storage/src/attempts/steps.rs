@@ -90,7 +90,7 @@ async fn cancel(work: &mut Work<'_>, claim: Claim, states: &str) -> StoreResult<
     let update = Guarded::update(
         claim,
         "state = 'final', status = 'cancelled', ended_at = $4, started_at = due_at, dialing_at = NULL, \
-         dial_token = NULL, carrier = NULL, caller_id = NULL, agent_version = NULL",
+         dial_token = NULL, carrier = NULL, caller_id = NULL, agent_version = NULL, contact_name = NULL, variables = NULL",
         states,
     );
     let held = update.run(work, |query| query.bind(now)).await?;
@@ -118,7 +118,7 @@ async fn queue_again(
         claim,
         "state = 'queued', status = 'scheduled', owner = NULL, epoch = epoch + 1, due_at = COALESCE($4, due_at), \
          started_at = COALESCE($4, due_at), put_off_by = $5, dialing_at = NULL, dial_token = NULL, carrier = NULL, \
-         caller_id = NULL, agent_version = NULL",
+         caller_id = NULL, agent_version = NULL, contact_name = NULL, variables = NULL",
         states,
     );
     let held = update

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{CallDirection, CampaignStatus, ConversationStatus, StoreResult};
+use super::{CallDirection, CalleeRecord, CampaignStatus, ConversationStatus, StoreResult};
 use crate::{
     id::{AccountEventId, AccountId, AgentId, AttemptId, CampaignId},
     time::Timestamp,
@@ -134,10 +134,12 @@ impl AccountEvent {
 }
 
 /// Facts of a call that its events report.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CallForEvent {
     /// Direction of the call.
     pub direction: CallDirection,
+    /// The other person at the start of the call.
+    pub callee: CalleeRecord,
     /// Status of the call.
     pub status: ConversationStatus,
     /// Seconds from the answer to the end.
@@ -153,7 +155,11 @@ pub struct CallForEvent {
 impl CallForEvent {
     /// Returns the members of the data of an event of the call.
     pub fn detail(self, event_type: AccountEventType) -> Map<String, Value> {
-        let mut detail = Map::from_iter([("direction".to_owned(), json!(self.direction))]);
+        let mut detail = Map::from_iter([
+            ("direction".to_owned(), json!(self.direction)),
+            ("contactName".to_owned(), json!(self.callee.contact_name)),
+            ("variables".to_owned(), json!(self.callee.variables)),
+        ]);
         if event_type == AccountEventType::CallEnded {
             detail.insert("status".into(), json!(self.status));
             detail.insert("conversationDuration".into(), json!(self.duration_s));

@@ -1,6 +1,6 @@
 //! Calls in progress of an account, over all nodes, as the store knows them.
 
-use super::CallDirection;
+use super::{CallDirection, CalleeRecord};
 use crate::{
     id::{AgentId, AttemptId, CampaignId},
     phone_number::PhoneNumber,
@@ -14,7 +14,7 @@ pub const OPERATOR_JOINED: &str = "operator_joined";
 pub const OPERATOR_LEFT: &str = "operator_left";
 
 /// A call between its dial or announcement and its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CallInProgress {
     /// Id of the attempt.
     pub id: AttemptId,
@@ -24,8 +24,8 @@ pub struct CallInProgress {
     pub agent_name: String,
     /// Campaign and its name, if it belongs to one.
     pub campaign: Option<(CampaignId, String)>,
-    /// Name of the campaign's contact or the single call, else of the saved contact with the number.
-    pub contact_name: Option<String>,
+    /// The other person at the start of the call.
+    pub callee: CalleeRecord,
     /// Number of the other person, who was called or who called.
     pub phone_number: PhoneNumber,
     /// Direction of the call.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde::Serialize;
 
-use super::{ContactRow, ConversationStatus, EvidenceOfValues, StoreResult};
+use super::{CalleeRecord, ContactRow, ConversationStatus, EvidenceOfValues, StoreResult};
 use crate::{
     id::{AccountId, AttemptId, CampaignId, ContactId},
     phone_number::PhoneNumber,
@@ -82,7 +82,7 @@ pub struct LastAttempt {
 }
 
 /// A conversation of a campaign with its last change of status.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ChangedConversation {
     /// Id of the conversation.
     pub id: AttemptId,
@@ -90,6 +90,8 @@ pub struct ChangedConversation {
     pub status: ConversationStatus,
     /// Contact that is called.
     pub who: Callee,
+    /// The same person at the start of the call.
+    pub callee: CalleeRecord,
     /// Time when it reached that status: when it was planned, dialed or ended.
     pub changed_at: Timestamp,
 }

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{Appointment, CallDirection, CallInProgress, ConversationStatus, InProgressFilter, StoreResult};
+use super::{
+    Appointment, CallDirection, CallInProgress, CalleeRecord, ConversationStatus, InProgressFilter, StoreResult,
+};
 pub use crate::history::{EventFact, Fact, Tokens, TurnDetail, TurnFact};
 use crate::{
     agent::Agent,
@@ -176,6 +178,8 @@ pub struct ConversationRow {
     pub ended_at: Option<Timestamp>,
     /// Number of the other person, who was called or who called.
     pub contact_number: PhoneNumber,
+    /// The other person at the start of the call.
+    pub callee: CalleeRecord,
     /// Our number: the caller ID, or the number that was called.
     pub caller_number: Option<PhoneNumber>,
     /// Carrier.

@@ -251,6 +251,8 @@ impl Feed {
         let data = json!({
             "conversationId": change.id,
             "contact": contact,
+            "contactName": change.callee.contact_name,
+            "variables": change.callee.variables,
             "status": change.status.as_str(),
         });
         self.event("conversation", &data, text);
