@@ -1,4 +1,4 @@
-// What the service says of a file of contacts, before anything is created.
+// Check of a file of contacts by the service, before anything is created.
 import { html, useEffect, useState } from '../lib/ui.js';
 import { ApiError, post } from '../lib/api.js';
 import { t } from '../lib/i18n.js';

@@ -39,7 +39,7 @@ export function CallFacts({ call }) {
   ]} /></section>`;
 }
 
-/** What was known of the other person at the start of the call. @param {{ call: any }} props */
+/** Fields of the other person at the start of the call. @param {{ call: any }} props */
 export function CalleeFields({ call: { variables } }) {
   const fields = Object.entries(variables ?? {}).filter(([, value]) => value !== null && value !== '');
   if (fields.length === 0) return null;

@@ -319,10 +319,11 @@ fn the_enums_are_those_of_the_domain() {
 
 proptest! {
     #[test]
-    fn the_phone_pattern_and_the_parser_agree(text in r"[ ]{0,2}(\+|00|0 0|)[1-9]?[-0-9 ().+/]{5,18}") {
+    fn the_phone_pattern_takes_every_number_that_the_parser_reads(text in r"[ ]{0,2}(\+|00|0 0|)[1-9]?[-0-9 ().+/]{5,18}") {
         let schema = json!({ "$ref": "#/components/schemas/PhoneNumberSent" });
         let described = problems("PhoneNumberSent", &schema, &json!(text)).is_empty();
-        prop_assert_eq!(described, PhoneNumber::parse(&text).is_ok());
+        // The plans of the countries, which refuse more, are no pattern.
+        prop_assert!(described || PhoneNumber::parse(&text).is_err());
     }
 }
 

@@ -37,7 +37,7 @@ const PRIVATE_WORDS: &[(&str, &str)] = &[
 ];
 
 /// Identifiers that contain such a word and mean something else.
-const EXCEPTIONS: &[&str] = &["SignalWire"];
+const EXCEPTIONS: &[&str] = &["SignalWire", "SignalWireAnswer"];
 
 /// A comment that begins with one of these words is rarely a plain sentence.
 const RIDDLES: [&str; 5] = ["What", "Who", "Whose", "That", "Which"];

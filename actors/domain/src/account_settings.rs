@@ -11,7 +11,7 @@ use crate::phone_number::{Country, InvalidPhoneNumber, PhoneNumber};
 #[serde(rename_all = "camelCase")]
 pub struct AccountSettings {
     /// Country by whose plan numbers without `+` are read (ISO 3166, two letters). Null refuses such numbers.
-    #[schema(value_type = Option<String>, pattern = "^[A-Z]{2}$")]
+    #[schema(required, value_type = Option<String>, pattern = "^[A-Z]{2}$")]
     pub default_country: Option<Country>,
     /// Zone of the times in files (IANA).
     #[schema(value_type = String)]

@@ -50,9 +50,10 @@ impl PhoneNumber {
         Self::parse_in(text, None)
     }
 
-    /// Reads a text as people write a number; one without a plus by the plan of `country`, if there is one. Layout is removed, and so is the trunk prefix before the national number, such as `(0)`. A second
-    /// number, a range or an extension is an error, and so is a length or country code that does not exist, by the
-    /// metadata of libphonenumber.
+    /// Reads a phone number as people write it. A number without a plus is read by the plan of `country`; without a
+    /// country it is an error. Layout and the trunk prefix before the national number, such as `(0)`, are removed. A
+    /// second number, a range or an extension is an error, and so is a length or country code that does not exist, by
+    /// the metadata of libphonenumber.
     pub fn parse_in(text: &str, country: Option<Country>) -> Result<Self, InvalidPhoneNumber> {
         // Most numbers already have this form, and a file may contain a million of them.
         if is_plain(text) && is_usual(&text[1..]) {
@@ -228,7 +229,7 @@ fn read(text: &str, country: Option<Country>) -> Result<String, String> {
 }
 
 fn both_ways(code: u16) -> String {
-    format!("is a number with and without the country code {code} in it; write + before the code")
+    format!("it can be read with and without the country code {code}; write + and the country code first")
 }
 
 /// Returns the plan of a written number, and where its national part begins. None without a country code.

@@ -1,7 +1,8 @@
 //! Speech in comparable words: numbers, days, times, yes and no have one form in every language.
 //!
 //! Numbers become figures. Other known words become tokens such as `<day1>` for Tuesday, `<+1>` for tomorrow or `<yes>`;
-//! `<:30>` moves the hour behind it, `<15:>` that before it. Signs become circled letters: ⓓ is a dot, ⓜ begins a unit.
+//! `<:30>` shifts the hour after it by 30 minutes, `<15:>` shifts the hour before it by 15. Signs become circled letters:
+//! ⓓ is a dot, ⓜ begins a unit.
 
 mod clauses;
 mod number;
@@ -22,8 +23,9 @@ pub(crate) use self::{
 /// Longest phrase of the tables, in words.
 const LONGEST: usize = 5;
 
-/// Phrases of each language, and the tokens for which they stand. Some lines are numbered; `compounds` stands for the
-/// parts at which long words are split.
+/// Phrases of each language, and their tokens. In `count`, `ordinal`, `day` and `month` the position gives the number;
+/// `compounds` lists
+/// the parts at which long words are split.
 static TABLES: LazyLock<BTreeMap<&str, HashMap<String, String>>> = LazyLock::new(|| {
     let blocks = include_str!("spoken/words.txt").split("\n\n");
     let blocks = blocks.filter_map(|block| block.split_once('\n'));

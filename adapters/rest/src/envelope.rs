@@ -167,8 +167,8 @@ pub(super) struct Enveloped;
 #[derive(Debug, Clone)]
 pub(super) struct InShort(pub Reply);
 
-/// Shortens a response for a caller who must not read: an error names no resources but by their ids, and `data` has only
-/// `kept`, if that is given.
+/// Shortens a response for a key without `read`: an error names resources by id only, and `data` has only the fields
+/// in `kept`, if it is given.
 pub(super) fn shorten(response: &mut Response, kept: Option<&[&str]>) {
     if let Some(error) = response.extensions_mut().get_mut::<ErrorBody>() {
         error.hide_names();

@@ -26,7 +26,7 @@ pub enum ApiError {
     InvalidFile {
         /// Problems of the file and of the form's fields.
         problems: Vec<Problem>,
-        /// What the file contains.
+        /// Row report, or headers and first rows, of the file.
         details: Details,
     },
     /// The request as a whole cannot be read.
@@ -41,7 +41,7 @@ pub enum ApiError {
     MethodNotAllowed,
     /// Not possible in the current state.
     Conflict(Conflict, String),
-    /// Other resources need this thing.
+    /// Other resources need this resource.
     InUse(String, Vec<Holder>),
     /// The resource does not have the version in `If-Match`; contains the present one.
     Stale(i64),

@@ -1,4 +1,4 @@
-//! What is told of a file of contacts: its first rows, and the problems of its rows.
+//! Preview and row report of a file of contacts: its first rows, and the problems of its rows.
 
 use domain::phone_number;
 use serde::Serialize;

@@ -42,7 +42,8 @@ const EXCEPTIONS: [(&str, &str, &[Scope]); 21] = [
 
 /// Fields of `data` that stay in the answer to a change made with a key that lacks `read`: the id, the state, and what the
 /// scope concerns. Paths are as above. Nothing else stays, so a path that is not listed answers with the version alone.
-const KEPT: [(&str, &[&str]); 24] = [
+const KEPT: [(&str, &[&str]); 25] = [
+    ("/me/settings", &["defaultCountry", "timezone"]),
     ("/me/webhook-secret…", &["webhookSecret"]),
     ("/me/api-keys…", &["keyId", "apiKey", "scopes", "expiresAt"]),
     ("/services/…", &["works", "message", "enter"]),
@@ -144,8 +145,8 @@ fn fits(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// Returns the fields of `data` that an answer has for a key without `read`. None if it has all of them: what reads needs
-/// `read` or `live`, and a deletion names nothing but what was deleted.
+/// Returns the fields of `data` that an answer has for a key without `read`. None if the answer is not shortened: reading needs
+/// `read` or `live`, and the answer to a deletion only names the deleted resource.
 pub fn kept(method: &str, path: &str) -> Option<&'static [&'static str]> {
     let changes = ["POST", "PATCH"].iter().any(|name| name.eq_ignore_ascii_case(method));
     if !changes || required(method, path).contains(&Scope::Read) {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use super::{
-    Work, calls,
+    Work,
     rows::{Columns, to_json, unavailable},
 };
 
@@ -42,10 +42,19 @@ pub(super) fn read(row: &AnyRow) -> StoreResult<CalleeRecord> {
     }
 }
 
+/// Returns the values given for a call without a campaign.
+pub(super) async fn given_variables(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<Map<String, Value>> {
+    let query = sqlx::query("SELECT variables FROM single_calls WHERE attempt = $1").bind(attempt.to_string());
+    match query.fetch_optional(&mut *work.conn).await.map_err(unavailable)? {
+        Some(row) => row.json("variables"),
+        None => Ok(Map::new()),
+    }
+}
+
 /// Returns the name and the fields, as JSON, that an attempt keeps when it is dialed now.
 pub(super) async fn at_the_dial(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<(Option<String>, String)> {
     let contact = contact_of(work.again(), attempt).await?;
-    let given = calls::variables(work, attempt).await?;
+    let given = given_variables(work, attempt).await?;
     let kept = CalleeRecord::new(contact.name, contact.email.as_deref(), [&given, &contact.extra]);
     Ok((kept.contact_name, to_json(&kept.variables)?))
 }

@@ -16,6 +16,7 @@ use super::{
     SqlStore, Work,
     attempt_ends::ended_unsent,
     attempt_guard::tries,
+    callee,
     campaign_rows::LOOK_AGAIN,
     contact_states::{self, ContactKey, ContactState},
     conversations, do_not_call, idempotency, locks,
@@ -53,7 +54,7 @@ impl CallStore for SqlStore {
     }
 
     async fn call_variables(&self, attempt: AttemptId) -> StoreResult<Map<String, Value>> {
-        self.read(move |work| Box::pin(async move { variables(&mut { work }, attempt).await }))
+        self.read(move |work| Box::pin(async move { callee::given_variables(&mut { work }, attempt).await }))
             .await
     }
 
@@ -210,15 +211,6 @@ pub(super) async fn read_claimed(work: &mut Work<'_>, node: NodeId, row: &AnyRow
         },
         variables: call.json("variables")?,
     })
-}
-
-/// Returns the values given for a call without a campaign.
-pub(super) async fn variables(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<Map<String, Value>> {
-    let query = sqlx::query("SELECT variables FROM single_calls WHERE attempt = $1").bind(attempt.to_string());
-    match query.fetch_optional(&mut *work.conn).await.map_err(unavailable)? {
-        Some(row) => row.json("variables"),
-        None => Ok(Map::new()),
-    }
 }
 
 async fn expire(mut work: Work<'_>) -> StoreResult<u64> {

@@ -159,7 +159,8 @@ async fn erase_content(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> 
     erase_record(work, call).await
 }
 
-/// Deletes a call's turns, its events, the job to analyse it and what it was given about the person. The usage stays: it tells nothing of what was said.
+/// Deletes a call's turns, its events, its analysis job, and the name and variables of its request. The usage stays: it
+/// contains no words of the call.
 async fn erase_record(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     // FTS5 needs the indexed words to remove them.
     transcripts::forget(work, call).await?;

@@ -1,6 +1,7 @@
 //! Notes of ended calls, by which filters and searches find them: sentiment, issues, and the full-text index.
 //!
-//! The index contains the words of the call's turns, and of the callee's name and fields, at the time when it is noted. FTS5 needs the same words to remove
+//! The index contains the words of the call's turns and of the callee's name and fields, as they were when the call was
+//! indexed. FTS5 needs the same words to remove
 //! them, so a call is removed from the index before its turns change. If texts are ever split differently, a migration
 //! must empty the index and set `has_issue` to null.
 

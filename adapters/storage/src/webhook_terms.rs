@@ -1,4 +1,5 @@
-//! The types of events that a webhook endpoint gets, and since when: an event is delivered as was wanted when it happened.
+//! History of a webhook endpoint's event types. An event is delivered if the endpoint wanted its type when the event
+//! happened.
 
 use domain::{
     id::WebhookId,
@@ -48,7 +49,8 @@ impl Terms {
     }
 }
 
-/// Returns the terms to store with a change of an endpoint; none if they stay. One that is enabled gets nothing from before.
+/// Returns the terms to store with a change of an endpoint; none if they stay the same. Enabling an endpoint discards its
+/// earlier terms, so that it gets no event from before.
 pub(super) async fn changed(
     work: &mut Work<'_>,
     id: WebhookId,

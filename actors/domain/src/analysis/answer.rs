@@ -167,7 +167,7 @@ fn was_said(quote: &Value, turns: &[TurnFact]) -> bool {
     !quote.is_empty() && turns.any(|turn| contains(&plain(&turn.text), &quote))
 }
 
-/// A value that was found in a call, and the words on which a model did.
+/// A value that was found in a call, and the quote on which a model based it.
 pub(super) struct Found {
     pub entity: String,
     pub value: String,

@@ -82,7 +82,7 @@ pub(crate) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Reads the turns of a call of this day. Each is read in its own language, that of the turn before, and the
+    /// Reads the turns of a call on the day `today`. Each is read in its own language, that of the turn before, and the
     /// agent's.
     pub fn of(lines: impl IntoIterator<Item = Line<'a>>, agent: &Agent, today: NaiveDate) -> Self {
         let own = known(&main_code(&agent.conversation_config.agent.primary_language));
@@ -111,8 +111,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Returns the evidence for a value in the turn that a quote is from; without a quote, in the last turn that
-    /// is any. None if the callee took the value back later.
+    /// Returns the evidence for a value: the turn that the quote is from, or without a quote the last turn that supports
+    /// the value. None if the callee took the value back later.
     pub fn evidence(&self, sought: Sought<'_>, quote: Option<&str>) -> Option<Evidence> {
         let callee = (0..self.turns.len()).filter(|at| self.is_callee(*at));
         let stances: Vec<_> = callee.filter_map(|at| Some((at, self.stance(at, sought)?))).collect();
@@ -299,14 +299,14 @@ fn joined(mut words: Vec<Word>, further: &[Word]) -> Vec<Word> {
 fn last_sentence(text: &str) -> &str {
     let body = text.trim_end().trim_end_matches(['?', '？', '.', '!', ' ']);
     let ends = body.match_indices(['.', '!', '?', '।', '？']);
-    let ends = ends.filter_map(|(at, end)| {
+    let mut ends = ends.filter_map(|(at, end)| {
         let behind = &body[at + end.len()..];
         let next = behind.split_whitespace().next()?;
         let is_month = token("de", &next.to_lowercase()).is_some_and(|token| token.starts_with("<month"));
         let is_date = body[..at].ends_with(char::is_numeric) && (is_month || next.starts_with(char::is_lowercase));
         (behind.starts_with(char::is_whitespace) && !is_date).then_some(at + end.len())
     });
-    &text[ends.last().unwrap_or_default()..]
+    &text[ends.next_back().unwrap_or_default()..]
 }
 
 #[cfg(test)]

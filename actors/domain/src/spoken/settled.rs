@@ -1,4 +1,4 @@
-//! Which words of a turn stand at its end: negations, corrections, yes and no.
+//! Words that still count at the end of a turn, after its negations and corrections, and its yes or no.
 
 use super::Word;
 

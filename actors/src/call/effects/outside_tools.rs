@@ -89,8 +89,7 @@ impl EffectHandler {
             .map_or(&[][..], |machine| machine.history().items());
         let (agent, now) = (&self.plan.agent, self.with.ports.clock.now());
         if name == BOOK_APPOINTMENT && !is_agreed(arguments["start"].as_str().unwrap_or_default(), heard, agent, now) {
-            let message =
-                "nobody said or confirmed `start`: read day and time back as a question, and book once they agree";
+            let message = "the person has not said or confirmed `start`: ask for the day and the time in one question, book after a yes";
             return answered(Err(ToolFault::Arguments(message.into()).to_string()));
         }
         if self.plan.is_simulated() {

@@ -176,7 +176,7 @@ async fn check_families(step: usize) {
 }
 
 #[tokio::test]
-async fn every_family_is_read_the_same_wherever_the_wire_is_cut() {
+async fn every_family_is_read_the_same_wherever_the_stream_is_cut() {
     check_families(397).await;
 }
 
@@ -187,7 +187,7 @@ async fn every_family_is_read_the_same_at_each_cut() {
 }
 
 #[tokio::test]
-async fn the_wire_may_have_all_that_event_streams_may() {
+async fn a_stream_may_have_all_that_event_streams_may() {
     let server = Server::start().await;
     let models = server.models("ollama/llama3.2");
     let usage = json!({ "choices": [], "usage": { "prompt_tokens": 3, "completion_tokens": 2 } });

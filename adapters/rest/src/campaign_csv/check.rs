@@ -217,7 +217,7 @@ pub fn examine(
         ..
     } = checker;
     if report.total_rows == 0 {
-        return Err(empty("has a header line but no row"));
+        return Err(empty("has a header line but no row: add a line for each contact"));
     }
     (report.skipped_rows, report.skipped_columns) = (records.blank, skipped as u64);
     Ok(Examined {

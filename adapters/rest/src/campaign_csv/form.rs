@@ -168,7 +168,7 @@ mod tests {
             .map(|(name, text)| (*name, (*text).to_owned()))
             .collect();
         let mut problems = Vec::new();
-        read(&texts, &mut problems);
+        read(&texts, &AccountSettings::default(), &mut problems);
         problems.into_iter().map(|p| (p.path, p.code)).collect()
     }
 
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn all_that_is_missing_is_named_at_once() {
         let mut problems = Vec::new();
-        read(&BTreeMap::new(), &mut problems);
+        read(&BTreeMap::new(), &AccountSettings::default(), &mut problems);
         let paths: Vec<_> = problems.iter().map(|p| p.path.as_str()).collect();
         assert_eq!(paths, ["name", "agentId"]);
     }

@@ -42,7 +42,7 @@ impl Separator {
     }
 }
 
-/// What has to be known of a file to read its records.
+/// Encoding and separator with which a file's records are read.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     /// Encoding of the text.

@@ -107,14 +107,14 @@ fn foreign_format(head: &[u8], tail: &[u8], encoding: &'static Encoding) -> Opti
     named(BINARY, |mark| head.starts_with(mark)).or_else(|| named(MARKED_UP, |mark| text.starts_with(mark)))
 }
 
-/// Returns the one-byte encoding that a file which is not UTF-8 has.
+/// Returns the one-byte encoding of a file that is not UTF-8; none if no known one fits.
 fn older_encoding(input: impl BufRead) -> io::Result<Option<&'static Encoding>> {
     let mut counts = [0_u64; 256];
     for byte in input.bytes() {
         counts[usize::from(byte?)] += 1;
     }
     let among = |bytes: &[usize]| bytes.iter().any(|byte| counts[*byte] > 0);
-    // Small letters with accents: the first high bytes on old Macintoshs, the last ones in windows-1252.
+    // Small letters with accents are the first high bytes in MacRoman and the last ones in windows-1252.
     let is_macintosh = counts[0x80..0xa0].iter().any(|n| *n > 0) && counts[0xe0..].iter().all(|n| *n == 0);
     if is_macintosh && among(&[0x0d]) && !among(&[0x0a]) {
         return Ok(Some(MACINTOSH));
@@ -123,7 +123,7 @@ fn older_encoding(input: impl BufRead) -> io::Result<Option<&'static Encoding>> 
     Ok(is_windows.then_some(WINDOWS_1252))
 }
 
-/// What a whole file contains, as far as its encoding matters.
+/// Properties of a whole file that decide its encoding.
 #[derive(Debug, Default)]
 struct Survey {
     /// Line of the first NUL, else of the first byte that is no text.

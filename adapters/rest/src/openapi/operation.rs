@@ -13,7 +13,10 @@ use utoipa::{
     openapi::{RefOr, Schema},
 };
 
-use super::answers::{self, Failure};
+use super::{
+    answers::{self, Failure},
+    flat,
+};
 use crate::scopes;
 
 /// Mark of everything that is not in the service document.
@@ -309,18 +312,20 @@ impl Operation {
 
     /// Adds what a key without `read` gets, if that is less.
     fn or_in_short(&self, data: Value) -> Value {
-        let whole = data["$ref"]
-            .as_str()
-            .and_then(|name| self.schemas.read.get(name.rsplit('/').next()?));
+        let whole = data["$ref"].is_string().then(|| flat(&data, &self.schemas.read));
         let kept = scopes::kept(self.method, self.path).filter(|_| !self.keyless);
         let Some(kept) = kept else { return data };
         let names = |schema: &Value| schema["properties"].as_object().map(Map::len);
-        if whole.and_then(names).is_some_and(|fields| fields <= kept.len()) {
+        if whole
+            .as_ref()
+            .and_then(names)
+            .is_some_and(|fields| fields <= kept.len())
+        {
             return data;
         }
         let id = json!({ "type": "string", "format": "uuid" });
         let property = |name: &&str| {
-            let described = whole.and_then(|schema| schema["properties"].get(name));
+            let described = whole.as_ref().and_then(|schema| schema["properties"].get(name));
             ((*name).to_owned(), described.unwrap_or(&id).clone())
         };
         let mut properties: Map<String, Value> = kept.iter().map(property).collect();

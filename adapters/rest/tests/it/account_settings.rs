@@ -90,7 +90,7 @@ async fn with_a_default_country_its_own_notation_is_read_wherever_a_number_comes
     let call = client
         .post("/public/v1/calls", json!({ "agentId": agent, "phoneNumber": written }))
         .await;
-    assert_eq!(call.expect(201).text("/data/phoneNumber"), "+49301234567");
+    assert_eq!(call.expect(201).text("/data/contactNumber"), "+49301234567");
     let contact = client
         .post("/public/v1/contacts", json!({ "phoneNumber": written }))
         .await
@@ -123,7 +123,7 @@ async fn with_a_default_country_its_own_notation_is_read_wherever_a_number_comes
 async fn a_file_is_read_by_its_own_country_or_the_accounts() {
     let app = TestApp::start().await;
     let check = async |country: Option<&str>| {
-        let file = Part::text("phone\n030 1234567\n+1 555 010 0010\n49301234568\n").file_name("a.csv");
+        let file = Part::text("phone\n030 1234567\n+1 555 010 0010\n").file_name("a.csv");
         let form = Form::new().part("file", file);
         let form = match country {
             Some(country) => form.text("defaultCountry", country.to_owned()),
@@ -144,7 +144,7 @@ async fn a_file_is_read_by_its_own_country_or_the_accounts() {
             .collect()
     };
     assert_eq!(numbers(&check(None).await.expect(200)), ["+15550100010"]);
-    let german = ["+49301234567", "+15550100010", "+49301234568"];
+    let german = ["+49301234567", "+15550100010"];
     assert_eq!(numbers(&check(Some("DE")).await.expect(200)), german);
     assert_eq!(
         check(Some("D")).await.expect(400).fields(),
@@ -182,24 +182,21 @@ async fn a_file_is_read_by_its_own_country_or_the_accounts() {
 #[tokio::test(start_paused = true)]
 async fn a_contacts_number_of_an_earlier_rule_stays_until_it_is_changed() {
     let app = TestApp::start().await;
-    for old in ["+490301234567", "+99912345678"] {
-        let new = NewContact {
+    for (old, new) in [("+490301234567", "+49307654321"), ("+99912345678", "+49307654322")] {
+        let contact = NewContact {
             phone_number: PhoneNumber::stored(old).unwrap(),
             name: None,
             email: None,
             extra: serde_json::Map::new(),
         };
-        let row = app.store.create_contact(app.account.id, new, None).await.unwrap();
+        let row = app.store.create_contact(app.account.id, contact, None).await.unwrap();
         let path = format!("/public/v1/contacts/{}", row.id);
         for patch in [json!({ "name": "Ada" }), json!({ "phoneNumber": old, "city": "Ulm" })] {
             let changed = app.client.patch(&path, patch).await.expect(200);
             assert_eq!(changed.text("/data/phoneNumber"), old);
         }
-        let changed = app
-            .client
-            .patch(&path, json!({ "phoneNumber": "+49 30 7654321" }))
-            .await;
-        assert_eq!(changed.expect(200).text("/data/phoneNumber"), "+49307654321");
+        let changed = app.client.patch(&path, json!({ "phoneNumber": new })).await;
+        assert_eq!(changed.expect(200).text("/data/phoneNumber"), new);
         let refused = app.client.patch(&path, json!({ "phoneNumber": "+99912345678" })).await;
         assert_eq!(refused.expect(400).fields(), [("phoneNumber", "invalid_phone")]);
     }

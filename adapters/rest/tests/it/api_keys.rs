@@ -43,6 +43,7 @@ fn expected(method: &str, path: &str) -> Vec<&'static str> {
     match (method, last) {
         ("post", "regenerate") => vec!["read", "calls", "live", "write", "admin"],
         _ if path.starts_with("/me/api-keys") || path.starts_with("/me/webhook-secret") => vec!["admin"],
+        ("patch", "settings") => vec!["admin"],
         _ if path.starts_with("/webhooks") => vec!["admin"],
         ("post", "check") if path.starts_with("/services") => vec!["admin"],
         ("get" | "delete", "session") => vec![],

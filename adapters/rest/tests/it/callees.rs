@@ -98,7 +98,8 @@ impl Scene {
         let request = self.app.client.request("GET", &format!("/public/v1/{path}"));
         let answer = request.send().await.unwrap();
         assert_eq!(answer.status(), 200);
-        answer.text().await.unwrap()
+        // `text` would take the mark away.
+        String::from_utf8(answer.bytes().await.unwrap().into()).unwrap()
     }
 
     async fn results(&self, query: &str) -> String {

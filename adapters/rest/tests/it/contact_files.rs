@@ -1,4 +1,4 @@
-//! Files of contacts as programs and people write them, uploaded at the public door. `tests/files/expected.json` holds
+//! Files of contacts as programs and people write them, uploaded at the public endpoints. `tests/files/expected.json` holds
 //! what is read of each, or why it is refused.
 
 use std::{fs, path::PathBuf};
@@ -18,7 +18,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/files")
 }
 
-/// A file, its expectation, and the door.
+/// A file, its expectation, and the endpoint.
 struct Case<'a> {
     app: &'a TestApp,
     agent: &'a str,
@@ -48,7 +48,7 @@ impl Case<'_> {
         match self.expected["refused"].as_str() {
             Some(code) => [("check", checked), ("upload", uploaded)]
                 .into_iter()
-                .flat_map(|(door, answer)| self.not_refused(door, &answer, code))
+                .flat_map(|(endpoint, answer)| self.not_refused(endpoint, &answer, code))
                 .collect(),
             None => {
                 let mut found = self.not_read(&checked);
@@ -58,15 +58,15 @@ impl Case<'_> {
         }
     }
 
-    fn not_refused(&self, door: &str, answer: &Answer, code: &str) -> Vec<String> {
+    fn not_refused(&self, endpoint: &str, answer: &Answer, code: &str) -> Vec<String> {
         if answer.status != 400 || answer.fields() != [("file", code)] {
-            return vec![format!("{door}: not refused as {code}: {}", answer.body)];
+            return vec![format!("{endpoint}: not refused as {code}: {}", answer.body)];
         }
         let message = answer.text("/error/fields/0/message");
         let words = self.expected["says"].as_array().unwrap().iter();
         let missing = words.filter(|word| !message.contains(word.as_str().unwrap()));
         missing
-            .map(|word| format!("{door}: does not say {word}: {message}"))
+            .map(|word| format!("{endpoint}: does not say {word}: {message}"))
             .collect()
     }
 
@@ -120,12 +120,12 @@ impl Case<'_> {
         found
     }
 
-    fn unwarned(&self, door: &str, answer: &Answer) -> Vec<String> {
+    fn unwarned(&self, endpoint: &str, answer: &Answer) -> Vec<String> {
         let warning = answer.body["warning"].as_str().unwrap_or_default();
         let words = self.expected["warns"].as_array().into_iter().flatten();
         let missing = words.filter(|word| !warning.contains(word.as_str().unwrap()));
         missing
-            .map(|word| format!("{door}: does not warn of {word}: {warning}"))
+            .map(|word| format!("{endpoint}: does not warn of {word}: {warning}"))
             .collect()
     }
 

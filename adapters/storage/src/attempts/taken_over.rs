@@ -18,7 +18,7 @@ use super::claim;
 use crate::{
     SqlStore, Work,
     attempt_guard::{Guarded, Held, SENT, tries},
-    calls, campaign_contacts, do_not_call, facts, inbound,
+    callee, calls, campaign_contacts, do_not_call, facts, inbound,
     rows::{Columns, composed, to_json, unavailable, unique},
     turns,
 };
@@ -165,7 +165,7 @@ fn claim_of(node: NodeId, row: &AnyRow) -> StoreResult<Claim> {
 async fn called_in(work: &mut Work<'_>, node: NodeId, row: &AnyRow) -> StoreResult<ClaimedAttempt> {
     let account = row.id("account")?;
     let (contact, saved_extra) = inbound::caller(work, account, row.number("phone_number")?).await?;
-    let variables = calls::variables(work, row.id("id")?).await?;
+    let variables = callee::given_variables(work, row.id("id")?).await?;
     Ok(ClaimedAttempt {
         claim: claim_of(node, row)?,
         account,

@@ -90,7 +90,7 @@ impl<'a> Sought<'a> {
     /// compared and counts as being about it.
     pub fn is_topic_of(&self, question: &str) -> bool {
         let asked = language_of(question).unwrap_or("en");
-        let described = language_of(&self.description).unwrap_or("en");
+        let described = language_of(self.description).unwrap_or("en");
         self.shares_words(question) || asked != described
     }
 

@@ -24,8 +24,9 @@ pub struct CalleeRecord {
 }
 
 impl CalleeRecord {
-    /// Returns what is kept of `fields`, whose earlier values win, and of the address. The agent's overrides and
-    /// fields that would make it too large are left out.
+    /// Creates the record of a call. `email` wins over `fields`, and earlier fields win over later ones. The agent's
+    /// overrides and
+    /// fields beyond the size limit are left out.
     pub fn new<'a>(
         contact_name: Option<String>,
         email: Option<&str>,
