@@ -34,7 +34,8 @@ export default function Campaign({ params: { id } }) {
     { key: 'status', label: t('campaign.outcome'), render: (/** @type {any} */ c) => html`<${Badge} status=${c.status} />` },
     { key: 'reason', label: t('campaign.reason'), render: (/** @type {any} */ c) => outcomeText(c) },
     { key: 'data', label: t('campaign.data'), wide: true,
-      render: (/** @type {any} */ c) => (c.dataCollected?.items ?? []).map((/** @type {any} */ item) => `${item.entity}: ${collectedValue(item)}`).join(', ') || '–' },
+      render: (/** @type {any} */ c) =>
+        (c.dataCollected?.items ?? []).map((/** @type {any} */ item) => `${item.entity}: ${collectedValue(item)}`).join(', ') || '–' },
     { key: 'attempts', label: t('campaign.attempts'), align: /** @type {const} */ ('end'), render: (/** @type {any} */ c) => number(c.attempts) },
   ];
   return html`
