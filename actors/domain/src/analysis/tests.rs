@@ -6,7 +6,7 @@ use super::*;
 use crate::ports::{language_model::Speaker, store::SentimentLabel};
 
 /// Builds a call from lines `A: …` (the agent), `A! …` (cut short) and `U: …`, one every five seconds.
-fn call(lines: &[&str]) -> Vec<TurnFact> {
+pub(super) fn call(lines: &[&str]) -> Vec<TurnFact> {
     let turn = |(index, line): (i64, &&str)| TurnFact {
         seq: index,
         speaker: if line.starts_with('A') {

@@ -122,7 +122,7 @@ pub struct ConversationItem {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Conversation {
-    /// What lists show of it.
+    /// Its item in lists.
     #[serde(flatten)]
     pub item: ConversationItem,
     /// Transcript in lines `Agent: …` and `User: …`.

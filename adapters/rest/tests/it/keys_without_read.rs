@@ -15,7 +15,7 @@ const LIST: &str = include_str!("keys_without_read.json");
 const BASE: &str = "/public/v1";
 /// A word that every resource has in all of its texts.
 const SECRET: &str = "quokka";
-/// What all numbers begin with that are not in the path.
+/// Beginning of all numbers that are not in the path.
 const SECRET_NUMBERS: &str = "+15550161";
 
 /// Names in braces and their values.

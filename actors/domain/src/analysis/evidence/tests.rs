@@ -5,26 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::agent::Entity;
-
-/// Builds a call from lines `A: …` (the agent), `A! …` (interrupted) and `U: …`.
-fn call(lines: &str) -> Vec<TurnFact> {
-    let turn = |(seq, line): (i64, &str)| TurnFact {
-        seq,
-        speaker: if line.starts_with('A') {
-            Speaker::Agent
-        } else {
-            Speaker::User
-        },
-        text: line[3..].to_owned(),
-        started_ms: seq * 1_000,
-        ended_ms: seq * 1_000 + 900,
-        interrupted: line.starts_with("A!"),
-        damaged: false,
-        detail: Default::default(),
-    };
-    (0..).zip(lines.split(" / ")).map(turn).collect()
-}
+use crate::{agent::Entity, analysis::tests::call};
 
 /// Returns the number of the turn in which a value of a kind was said in a call on Thursday, 1 January 2026.
 fn evidence(language: &str, kind: &str, value: &str, lines: &str, quote: Option<&str>) -> Option<i64> {
@@ -36,7 +17,10 @@ fn evidence(language: &str, kind: &str, value: &str, lines: &str, quote: Option<
         description: description.to_owned(),
         allowed: Vec::new(),
     };
-    let (turns, today) = (call(lines), NaiveDate::from_ymd_opt(2026, 1, 1).unwrap());
+    let (turns, today) = (
+        call(&lines.split(" / ").collect::<Vec<_>>()),
+        NaiveDate::from_ymd_opt(2026, 1, 1).unwrap(),
+    );
     let sought = Sought::of("it", Some(&entity), value);
     let found = Record::of(turns.iter().map(Line::from), &agent, today).evidence(sought, quote);
     found.map(|found| found.turn)

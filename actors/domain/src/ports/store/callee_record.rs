@@ -25,8 +25,7 @@ pub struct CalleeRecord {
 
 impl CalleeRecord {
     /// Creates the record of a call. `email` wins over `fields`, and earlier fields win over later ones. The agent's
-    /// overrides and
-    /// fields beyond the size limit are left out.
+    /// overrides and fields beyond the size limit are left out.
     pub fn new<'a>(
         contact_name: Option<String>,
         email: Option<&str>,
