@@ -24,7 +24,7 @@ use axum::{
 use domain::{
     agent::Problem,
     id::AccountId,
-    ports::store::{CampaignContact, CampaignRow, KeyTicket},
+    ports::store::{Account, CampaignContact, CampaignRow, KeyTicket},
 };
 use tokio::sync::mpsc;
 
@@ -74,7 +74,7 @@ pub async fn create(
     match key.take(&state, account.id, "upload campaign", hash).await? {
         Turn::Again(replay) => answer_again(&state, account.id, &replay, begin, request_id).await,
         Turn::First(held) => {
-            let made = make(&state, account.id, upload, held.ticket()).await;
+            let made = make(&state, &account, upload, held.ticket()).await;
             let made = held.end(made).await?;
             answer(&state, made, begin, has_key, request_id).await
         }
@@ -84,13 +84,13 @@ pub async fn create(
 /// Saves the campaign. Returns it with warnings about its contacts.
 async fn make(
     state: &RestState,
-    account: AccountId,
+    account: &Account,
     upload: Upload,
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<(CampaignRow, Option<String>)> {
     let mut problems = upload.problems;
-    let own = state.store.account(account).await?.settings;
-    let (settings, options) = form::read(&upload.texts, &own, &mut problems);
+    let (settings, options) = form::read(&upload.texts, &account.settings, &mut problems);
+    let account = account.id;
     let destinations = Destinations::of(&*state.store, account).await?;
     // Problems of the file are reported before those of the agent.
     let agent = match settings.agent {
@@ -159,15 +159,23 @@ pub async fn add(
     let upload = upload::receive(request, &state.spool_dir, key.is_given(), &[]).await?;
     let hash = || upload.hash().about(row.id);
     let turn = key.take(&state, account, "upload contacts", hash).await?;
-    turn.answer(async |ticket| append(&state, &row, upload, ticket).await, again, reply)
-        .await
+    turn.answer(
+        async |ticket| append(&state, (&target.account, &row), upload, ticket).await,
+        again,
+        reply,
+    )
+    .await
 }
 
 /// Adds the file's contacts to a campaign.
-async fn append(state: &RestState, row: &CampaignRow, upload: Upload, ticket: Option<KeyTicket>) -> ApiResult<Added> {
+async fn append(
+    state: &RestState,
+    (account, row): (&Account, &CampaignRow),
+    upload: Upload,
+    ticket: Option<KeyTicket>,
+) -> ApiResult<Added> {
     let mut problems = upload.problems;
-    let own = state.store.account(row.account).await?.settings;
-    let options = form::options(&upload.texts, &own, &mut problems);
+    let options = form::options(&upload.texts, &account.settings, &mut problems);
     let destinations = Destinations::of(&*state.store, row.account).await?;
     let agent = agent_of(state, row, None).await?;
     let choices = agent.as_ref().map(|agent| ContactChoices::of(agent, &state.talking));

@@ -32,8 +32,8 @@ pub struct ContactFields {
     pub extra: Map<String, Value>,
 }
 
-/// Reads a contact without its number. Fields in `reserved` belong to the service and are rejected. Fields in `handled` are left
-/// to the caller.
+/// Reads a contact without its number. Fields in `reserved` belong to the service and are rejected. Fields in `handled`
+/// are left to the caller.
 pub fn read(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> ContactFields {
     let name = fields.string("name").map(str::trim).filter(|name| !name.is_empty());
     if name.is_some_and(|name| name.chars().count() > NAME_CHARACTERS) {

@@ -15,7 +15,7 @@ use super::{
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch},
     fields::Fields,
-    path_id::PathId,
+    path_id::{self, PathId},
     query::{NoParameters, Query},
 };
 
@@ -85,7 +85,7 @@ pub async fn remove(
         .settings
         .phone_number(&text)
         .or_else(|_| PhoneNumber::stored(&text));
-    let number = number.map_err(|_| ApiError::NotFound("there is nothing with this id".into()))?;
+    let number = number.map_err(|_| path_id::unreadable())?;
     let removed = state.store.remove_do_not_call(account.id, &number).await;
     removed.or_no_such("number on the do-not-call list")?;
     Ok(Reply::ok(DoNotCallDeleted {

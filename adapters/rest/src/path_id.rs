@@ -21,6 +21,11 @@ impl<S: Sync + Send, T: FromStr> FromRequestParts<S> for PathId<T> {
         text.ok()
             .and_then(|Path(text)| text.parse().ok())
             .map(Self)
-            .ok_or_else(|| ApiError::NotFound("there is nothing with this id".into()))
+            .ok_or_else(unreadable)
     }
+}
+
+/// Returns the error for a text in a path that is no id.
+pub fn unreadable() -> ApiError {
+    ApiError::NotFound("there is nothing with this id".into())
 }

@@ -53,8 +53,7 @@ pub(super) async fn given_variables(work: &mut Work<'_>, attempt: AttemptId) -> 
 
 /// Returns the name and the fields, as JSON, that an attempt keeps when it is dialed now.
 pub(super) async fn at_the_dial(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<(Option<String>, String)> {
-    let contact = contact_of(work.again(), attempt).await?;
-    let given = given_variables(work, attempt).await?;
+    let Known { contact, given } = known(work.again(), attempt).await?;
     let kept = CalleeRecord::new(contact.name, contact.email.as_deref(), [&given, &contact.extra]);
     Ok((kept.contact_name, to_json(&kept.variables)?))
 }
@@ -62,9 +61,19 @@ pub(super) async fn at_the_dial(work: &mut Work<'_>, attempt: AttemptId) -> Stor
 /// Returns the person with the name of the call, and with the saved contact as it is now. Nothing but the number and
 /// the saved contact's id is left of a call whose words are erased.
 pub(super) async fn contact_of(work: Work<'_>, attempt: AttemptId) -> StoreResult<CampaignContact> {
+    known(work, attempt).await.map(|known| known.contact)
+}
+
+/// The person of [`contact_of`], and the values given for a call without a campaign.
+struct Known {
+    contact: CampaignContact,
+    given: Map<String, Value>,
+}
+
+async fn known(work: Work<'_>, attempt: AttemptId) -> StoreResult<Known> {
     let query = sqlx::query(
         "SELECT a.phone_number, a.words_kept, COALESCE(p.email, c.email) AS email, p.extra, c.id AS saved, \
-         c.extra AS saved_extra, \
+         c.extra AS saved_extra, s.variables AS given, \
          CASE WHEN a.variables IS NULL THEN COALESCE(p.name, s.name, c.name) ELSE a.contact_name END AS name \
          FROM attempts a \
          LEFT JOIN campaign_contacts p ON p.list = a.contact_list AND p.idx = a.contact_index \
@@ -81,8 +90,12 @@ pub(super) async fn contact_of(work: Work<'_>, attempt: AttemptId) -> StoreResul
         email: None,
         extra: Map::new(),
     };
+    let given = match row.maybe_text("given")? {
+        Some(_) => row.json("given")?,
+        None => Map::new(),
+    };
     if !row.flag("words_kept")? {
-        return Ok(contact);
+        return Ok(Known { contact, given });
     }
     contact.name = row.maybe_text("name")?;
     contact.email = row.maybe_text("email")?;
@@ -93,7 +106,7 @@ pub(super) async fn contact_of(work: Work<'_>, attempt: AttemptId) -> StoreResul
             }
         }
     }
-    Ok(contact)
+    Ok(Known { contact, given })
 }
 
 #[cfg(test)]
@@ -112,7 +125,7 @@ mod tests {
         update.execute(work.conn).await.map(drop).map_err(unavailable)
     }
 
-    async fn known(scene: &Scene) -> CalleeRecord {
+    async fn listed(scene: &Scene) -> CalleeRecord {
         let filter = ConversationFilter::default();
         let mut rows = scene.store.conversations(scene.account, filter, 9).await.unwrap();
         rows.remove(0).callee
@@ -132,13 +145,13 @@ mod tests {
         let failed = outcome(ConversationStatus::Failed);
         scene.store.finish(claim, failed, None).await.unwrap();
         store.write(|work| Box::pin(age(work))).await.unwrap();
-        assert_eq!(known(&scene).await, callee(0));
+        assert_eq!(listed(&scene).await, callee(0));
         assert_eq!(
             store.contact_of(claim.attempt).await.unwrap().name,
             callee(0).contact_name
         );
         scene.clock.advance(std::time::Duration::from_secs(60));
         assert_eq!(store.erase_words(scene.now(), 9).await, Ok(1));
-        assert_eq!(known(&scene).await, CalleeRecord::default());
+        assert_eq!(listed(&scene).await, CalleeRecord::default());
     }
 }

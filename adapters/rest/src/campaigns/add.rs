@@ -1,7 +1,7 @@
 //! `POST /public/v1/campaigns/{campaignId}/contacts`: adds contacts to a saved campaign.
 
 use axum::{extract::State, response::Response};
-use domain::ports::store::{CampaignRow, CampaignStatus, KeyTicket, StoreError};
+use domain::ports::store::{Account, CampaignRow, CampaignStatus, KeyTicket, StoreError};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -40,8 +40,12 @@ pub async fn add(
     require_to_feed(&row, &caller)?;
     let hash = || RequestHash::of_json(&body).about(target.campaign);
     let turn = key.take(&state, target.account.id, "add contacts", hash).await?;
-    turn.answer(async |ticket| append(&state, &row, &body, ticket).await, again, reply)
-        .await
+    turn.answer(
+        async |ticket| append(&state, (&target.account, &row), &body, ticket).await,
+        again,
+        reply,
+    )
+    .await
 }
 
 /// Returns the result of an earlier request.
@@ -56,13 +60,13 @@ pub fn reply((result, warning): &Added) -> Reply {
 
 async fn append(
     state: &RestState,
-    row: &CampaignRow,
+    (account, row): (&Account, &CampaignRow),
     body: &Map<String, Value>,
     ticket: Option<KeyTicket>,
 ) -> ApiResult<Added> {
     let mut fields = Fields::of(body, "");
     fields.only(&["contacts", "contactIds"]);
-    let given = contacts::read_all(&*state.store, row.account, &mut fields).await?;
+    let given = contacts::read_all(&*state.store, account, &mut fields).await?;
     if given.is_none() {
         fields.problem("contacts", "required", "is required, or `contactIds`");
     }

@@ -7,7 +7,7 @@ use domain::{
     agent::{Agent, Problem},
     id::{AccountId, ContactId},
     phone_number::PhoneNumber,
-    ports::store::{CampaignContact, ContactRow, Store},
+    ports::store::{Account, CampaignContact, ContactRow, Store},
 };
 use serde_json::{Map, Value};
 
@@ -153,7 +153,7 @@ fn read_ids(fields: &mut Fields<'_>) -> Vec<(usize, ContactId)> {
 /// problems are added to `fields`.
 pub async fn read_all(
     store: &dyn Store,
-    account: AccountId,
+    account: &Account,
     fields: &mut Fields<'_>,
 ) -> ApiResult<Option<(Vec<CampaignContact>, Destinations)>> {
     if ["contacts", "contactIds"]
@@ -162,7 +162,8 @@ pub async fn read_all(
     {
         return Ok(None);
     }
-    let given = read(fields, &store.account(account).await?.settings);
+    let given = read(fields, &account.settings);
+    let account = account.id;
     let ids = read_ids(fields);
     let problems: &mut Vec<Problem> = &mut fields.problems;
     check_ids(store, account, &given, problems).await?;

@@ -2,8 +2,8 @@
 
 use axum::{extract::State, response::Response};
 use domain::{
-    id::{AccountId, AgentId},
-    ports::store::{CampaignRow, KeyTicket, ScheduleText},
+    id::AgentId,
+    ports::store::{Account, CampaignRow, KeyTicket, ScheduleText},
 };
 use serde_json::{Map, Value};
 
@@ -60,7 +60,7 @@ pub async fn create(
     match key.take(&state, account.id, "create campaign", hash).await? {
         Turn::Again(replay) => answer_again(&state, account.id, &replay, begin, request_id).await,
         Turn::First(held) => {
-            let made = make(&state, account.id, &body, held.ticket()).await;
+            let made = make(&state, &account, &body, held.ticket()).await;
             let made = held.end(made).await?;
             answer(&state, made, begin, has_key, request_id).await
         }
@@ -70,13 +70,14 @@ pub async fn create(
 /// Saves the campaign. Returns it with warnings about its contacts.
 async fn make(
     state: &RestState,
-    account: AccountId,
+    account: &Account,
     body: &Map<String, Value>,
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<(CampaignRow, Option<String>)> {
     let mut fields = Fields::of(body, "");
     let settings = settings(&mut fields);
     let given = contacts::read_all(&*state.store, account, &mut fields).await?;
+    let account = account.id;
     if given.is_none() {
         fields.problem("contacts", "required", "is required, or `contactIds`");
     }

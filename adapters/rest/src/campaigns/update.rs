@@ -5,7 +5,7 @@ use axum::{extract::State, response::Response};
 use domain::{
     agent::Agent,
     id::AgentId,
-    ports::store::{CampaignContact, CampaignRow, CampaignStatus, FollowUp, ScheduleText},
+    ports::store::{Account, CampaignContact, CampaignRow, CampaignStatus, FollowUp, ScheduleText},
     scope::Scope,
 };
 use serde_json::{Map, Value};
@@ -63,7 +63,7 @@ pub async fn patch(
     let row = state.store.campaign(target.account.id, target.campaign).await;
     let row = row.or_no_such("campaign")?;
     expected.check(row.version)?;
-    let (mut update, contacts) = read(&state, &row, &body).await?;
+    let (mut update, contacts) = read(&state, (&target.account, &row), &body).await?;
     if update.scheduled.is_some() || update.active.is_some() {
         caller.require(Scope::Calls)?;
     }
@@ -140,7 +140,7 @@ pub async fn hide(
 /// Reads the body. Includes the contacts if they are to be replaced.
 async fn read(
     state: &RestState,
-    row: &CampaignRow,
+    (account, row): (&Account, &CampaignRow),
     body: &Map<String, Value>,
 ) -> ApiResult<(CampaignUpdate, Option<Vec<CampaignContact>>)> {
     let mut fields = Fields::of(body, "");
@@ -173,7 +173,7 @@ async fn read(
         timezone: update.timezone.clone().flatten(),
     };
     fields.problems.extend(schedule_texts::problems(&given, false));
-    let contacts = contacts::read_all(&*state.store, row.account, &mut fields).await?;
+    let contacts = contacts::read_all(&*state.store, account, &mut fields).await?;
     fields.end()?;
     Ok((update, contacts.map(|(contacts, _)| contacts)))
 }
