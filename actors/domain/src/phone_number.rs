@@ -81,21 +81,27 @@ impl PhoneNumber {
         parsed.or_else(|| Self::parse(&with_plus).ok()).or_else(own)
     }
 
-    /// Returns all forms in which the number may stand in the database: as it is, as it is read today, and with the
-    /// trunk prefix that was kept earlier.
+    /// Returns the number that is dialed: one that was stored with its trunk prefix under an earlier rule loses it. None
+    /// if the number cannot exist.
+    pub fn dialed(&self) -> Option<Self> {
+        Self::parse(&self.0).ok()
+    }
+
+    /// Returns all forms in which the number may stand in the database: as it is, as it is dialed, and with the trunk
+    /// prefix that was kept earlier.
     pub fn spellings(&self) -> Vec<String> {
         let mut spellings = vec![self.0.clone()];
-        let Ok(today) = Self::parse(&self.0) else {
+        let Some(dialed) = self.dialed() else {
             return spellings;
         };
-        let digits = &today.0[1..];
+        let digits = &dialed.0[1..];
         if let Some(plan) = plan::of_digits(digits)
             && let Some(prefix) = plan.trunk_prefix
         {
             let (code, national) = digits.split_at(plan.national_from());
             spellings.push(format!("+{code}{prefix}{national}"));
         }
-        spellings.push(today.0);
+        spellings.push(dialed.0);
         spellings.sort_unstable();
         spellings.dedup();
         spellings

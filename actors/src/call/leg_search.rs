@@ -61,7 +61,7 @@ impl LegSearch {
     pub(crate) fn new(attempt: AttemptId, to: PhoneNumber, since: Timestamp, store: Arc<dyn Store>) -> Self {
         Self {
             attempt,
-            to,
+            to: to.dialed().unwrap_or(to),
             since: Timestamp(since.0.saturating_sub(CLOCK_DIFFERENCE_US)),
             store,
         }

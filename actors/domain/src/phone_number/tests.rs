@@ -159,10 +159,12 @@ fn a_stored_number_of_the_earlier_rule_stays_and_has_the_spelling_of_today() {
     assert_eq!(old.as_str(), "+490301234567");
     let today = PhoneNumber::parse("+49 30 1234567").unwrap();
     assert_eq!(old.spellings(), today.spellings());
+    assert_eq!((old.dialed(), today.dialed()), (Some(today.clone()), Some(today)));
     let json = serde_json::to_string(&old).unwrap();
     assert_eq!(serde_json::from_str::<PhoneNumber>(&json).unwrap(), old);
     let impossible = PhoneNumber::stored("+99912345678").unwrap();
     assert_eq!(impossible.spellings(), ["+99912345678"]);
+    assert_eq!(impossible.dialed(), None);
 }
 
 #[test]

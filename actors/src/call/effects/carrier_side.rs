@@ -92,10 +92,11 @@ impl EffectHandler {
         let Some(token) = &self.token else { return };
         let plan = &self.plan;
         let built_in = &plan.agent.conversation_config.agent.prompt.built_in_tools;
+        let number = &plan.attempt.contact.phone_number;
         let request = DialRequest {
             attempt: plan.attempt.claim.attempt,
             from: self.caller_id.clone(),
-            to: plan.attempt.contact.phone_number.clone(),
+            to: number.dialed().unwrap_or_else(|| number.clone()),
             ring_timeout: plan.ring_timeout,
             status_token: token.proof(Purpose::Status),
             media_token: token.proof(Purpose::Media),

@@ -140,15 +140,15 @@ impl Tables {
 
     /// Returns why a number is not dialed for anybody of the account.
     fn barred(&self, account: AccountId, number: &PhoneNumber, restricted: &[String]) -> Option<Permit> {
-        let begins_with = |prefix: &String| number.as_str().starts_with(prefix.as_str());
         if number.is_nobodys() || self.is_listed(account, number) {
-            Some(Permit::DoNotCall)
-        } else if PhoneNumber::parse(number.as_str()).is_err() {
-            let error = "invalid-number".to_owned();
-            Some(Permit::NotAllowed { error })
-        } else {
-            restricted.iter().any(begins_with).then_some(Permit::Restricted)
+            return Some(Permit::DoNotCall);
         }
+        let Some(dialed) = number.dialed() else {
+            let error = "invalid-number".to_owned();
+            return Some(Permit::NotAllowed { error });
+        };
+        let begins_with = |prefix: &String| dialed.as_str().starts_with(prefix.as_str());
+        restricted.iter().any(begins_with).then_some(Permit::Restricted)
     }
 
     /// Returns why a claimed attempt may not be sent, or `None`.

@@ -118,14 +118,14 @@ pub(super) enum Bar {
 impl Bar {
     /// Returns the reason for a number, if there is one.
     pub(super) fn of(number: &PhoneNumber, on_the_list: bool, restricted: &[String]) -> Option<Self> {
-        let begins_with = |prefix: &String| number.as_str().starts_with(prefix.as_str());
         if number.is_nobodys() || on_the_list {
-            Some(Self::DoNotCall)
-        } else if PhoneNumber::parse(number.as_str()).is_err() {
-            Some(Self::Impossible)
-        } else {
-            restricted.iter().any(begins_with).then_some(Self::Restricted)
+            return Some(Self::DoNotCall);
         }
+        let Some(dialed) = number.dialed() else {
+            return Some(Self::Impossible);
+        };
+        let begins_with = |prefix: &String| dialed.as_str().starts_with(prefix.as_str());
+        restricted.iter().any(begins_with).then_some(Self::Restricted)
     }
 
     /// Ends the claimed attempt for this reason.
