@@ -70,7 +70,11 @@ pub enum Command {
     #[command(subcommand)]
     Account(AccountCommand),
     /// Print the API's description (OpenAPI 3.1)
-    Openapi,
+    Openapi {
+        /// Address at which clients reach the service
+        #[arg(long, env = "RINGBACK_PUBLIC_URL", default_value = "http://127.0.0.1:8080", value_parser = parse_base_url)]
+        public_url: String,
+    },
     /// Read one document, started by the service
     #[command(hide = true)]
     Extract(ExtractArgs),

@@ -76,7 +76,7 @@ async fn run(command: Command) -> Result<ExitCode, AnyError> {
         Command::Carriers(CarriersCommand::Stub(args)) => stub_carrier(args).await,
         Command::Bench { .. } => Err(BENCH_MOVED.into()),
         Command::Account(command) => account(command).await,
-        Command::Openapi => openapi(),
+        Command::Openapi { public_url } => openapi(&public_url),
         Command::Extract(args) => Ok(child::run(&args)),
     }
 }
@@ -200,8 +200,11 @@ async fn stub_carrier(args: CarriersStubArgs) -> Result<ExitCode, AnyError> {
 }
 
 /// Prints the response of `GET /public/openapi.json`, for people and diffs.
-fn openapi() -> Result<ExitCode, AnyError> {
-    println!("{}", serde_json::to_string_pretty(&rest::openapi::description())?);
+fn openapi(address: &str) -> Result<ExitCode, AnyError> {
+    println!(
+        "{}",
+        serde_json::to_string_pretty(&rest::openapi::description(address))?
+    );
     Ok(ExitCode::SUCCESS)
 }
 

@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 
 use crate::layout::files_below;
 use support::{
-    app::TestApp,
+    app::{PUBLIC_URL, TestApp},
     client::send,
     contract::{CLOSED, problems},
 };
@@ -41,7 +41,7 @@ async fn it_is_served_without_a_key_and_without_the_envelope() {
     assert_eq!(response.headers()["content-type"], "application/json");
     assert!(response.headers().contains_key("x-request-id"));
     let served: Value = response.json().await.unwrap();
-    assert_eq!(served, description());
+    assert_eq!(served, description(PUBLIC_URL));
     assert_eq!(served["openapi"], "3.1.0");
     assert_eq!(served["info"]["version"], "1.0.0");
     send(app.client.bare("GET", "/public/openapi.json?x=1"))
@@ -190,7 +190,7 @@ fn unknown_nulls(description: &Value, schema: &Value, depth: usize) -> Vec<Value
 async fn a_field_that_a_patch_does_not_know_is_refused_even_if_it_is_null() {
     let app = TestApp::start().await;
     let ids = one_of_each(&app).await;
-    let description = description();
+    let description = description("/");
     let mut tried = 0;
     for (method, path, operation) in operations(&description) {
         let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
@@ -333,6 +333,11 @@ async fn the_page_loads_nothing_from_outside() {
     let base = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, docs_router()).await });
     let http = net::http_client::builder().build().unwrap();
+    let described = http.get(format!("{base}/docs/openapi.json")).send().await.unwrap();
+    assert_eq!(
+        described.json::<Value>().await.unwrap()["servers"],
+        json!([{ "url": "/" }])
+    );
     let page = http.get(format!("{base}/docs")).send().await.unwrap();
     assert_eq!(page.status(), 200);
     let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
@@ -360,7 +365,7 @@ async fn the_page_loads_nothing_from_outside() {
         }
         if file.ends_with("swagger-initializer.js") {
             assert!(
-                text.contains("/public/openapi.json") && text.contains("\"validatorUrl\": \"none\""),
+                text.contains("/docs/openapi.json") && text.contains("\"validatorUrl\": \"none\""),
                 "{text}"
             );
         }

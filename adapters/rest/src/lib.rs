@@ -247,7 +247,7 @@ pub fn routes(state: RestState) -> Router {
         ));
     Router::new()
         .route("/public/health", get(health::show))
-        .route("/public/openapi.json", get(openapi::show))
+        .route("/public/openapi.json", openapi::show(&state.public_url))
         .merge(keyed)
         .with_state(state)
 }

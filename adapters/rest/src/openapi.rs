@@ -16,6 +16,7 @@ pub mod common;
 pub mod contacts;
 pub mod conversations;
 mod docs;
+mod events;
 pub mod knowledge;
 pub mod live;
 pub mod operation;
@@ -28,11 +29,14 @@ pub mod tools;
 pub mod transfer_rules;
 pub mod webhooks;
 
-use std::{collections::BTreeMap, sync::OnceLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 use axum::{
     http::header,
-    response::{IntoResponse, Response},
+    routing::{MethodRouter, get},
 };
 use bytes::Bytes;
 use domain::{
@@ -106,15 +110,17 @@ const SAFEGUARDS: [&str; 5] = [
     "DailyCalls",
 ];
 
-/// Handles `GET /public/openapi.json`.
-pub async fn show(_: Query<NoParameters>) -> Response {
-    static TEXT: OnceLock<Bytes> = OnceLock::new();
-    let text = TEXT.get_or_init(|| Bytes::from(description().to_string())).clone();
-    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+/// Returns the handler that answers with the description of a service at this address.
+pub fn show<S: Clone + Send + Sync + 'static>(address: &str) -> MethodRouter<S> {
+    let (address, text) = (Arc::<str>::from(address), Arc::new(OnceLock::new()));
+    get(async move |_: Query<NoParameters>| {
+        let text: &Bytes = text.get_or_init(|| Bytes::from(description(&address).to_string()));
+        ([(header::CONTENT_TYPE, "application/json")], text.clone())
+    })
 }
 
-/// Returns the whole description.
-pub fn description() -> Value {
+/// Returns the whole description of a service at this address.
+pub fn description(address: &str) -> Value {
     let mut paths: Map<String, Value> = Map::new();
     let mut schemas = Schemas::default();
     let mut tags = Vec::new();
@@ -136,12 +142,10 @@ pub fn description() -> Value {
             "description": ABOUT,
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
-        "servers": [{
-            "url": "{base_url}",
-            "variables": { "base_url": { "default": "http://127.0.0.1:8080", "description": "URL of the service" } },
-        }],
+        "servers": [{ "url": address }],
         "tags": tags,
         "paths": paths,
+        "webhooks": events::webhooks(),
         "components": {
             "schemas": components(schemas),
             "responses": answers::components(),
@@ -220,6 +224,7 @@ fn components(schemas: Schemas) -> BTreeMap<String, Value> {
     }
     read.extend(schemas.sent);
     read.extend(agents());
+    read.extend(events::schemas(&read));
     for (name, fields) in OWN_FIELDS {
         for field in *fields {
             if let Some(property) = read
@@ -361,7 +366,7 @@ mod tests {
     fn the_description_is_the_one_that_was_agreed_to() {
         let agreed: Value = serde_json::from_str(AGREED).unwrap();
         assert!(
-            agreed == description(),
+            agreed == description("http://127.0.0.1:8080"),
             "the description changed; if that is meant: cargo run -- openapi > tests/openapi.json"
         );
     }

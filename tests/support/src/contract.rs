@@ -13,7 +13,7 @@ pub const PANICS: &str = "/public/v1/campaigns/test/panic";
 
 /// The description with closed objects: an unknown field is as wrong as a missing one.
 pub static CLOSED: LazyLock<Value> = LazyLock::new(|| {
-    let mut description = rest::openapi::description();
+    let mut description = rest::openapi::description("http://127.0.0.1:8080");
     close(&mut description);
     description
 });

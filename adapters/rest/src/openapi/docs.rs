@@ -8,18 +8,23 @@ use axum::{
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-/// Allows only the page's own files, and no frames. The page may connect to the service at any address that is entered.
+/// Description for the page, whose requests go to the address from which it came.
+const DESCRIPTION: &str = "/docs/openapi.json";
+
+/// Allows only the page's own files, requests to the service, and no frames.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
-                      font-src 'self'; connect-src 'self' http: https:; base-uri 'none'; form-action 'none'; \
+                      font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
 /// Returns the routes of the page and its files.
 pub fn router() -> Router {
-    let config = Config::new(["/public/openapi.json"])
+    let config = Config::new([DESCRIPTION])
         // Otherwise the page would send the description's address to an online validator.
         .validator_url("none")
         .persist_authorization(false);
-    Router::from(SwaggerUi::new("/docs").config(config)).layer(middleware::map_response(guarded))
+    Router::from(SwaggerUi::new("/docs").config(config))
+        .route(DESCRIPTION, super::show("/"))
+        .layer(middleware::map_response(guarded))
 }
 
 async fn guarded(mut response: Response) -> Response {

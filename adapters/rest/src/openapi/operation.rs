@@ -280,7 +280,7 @@ impl Operation {
 
     fn answers(mut self, status: &str, text: &str, data: Value, example: Value, pagination: Option<&str>) -> Self {
         let data = self.or_in_short(data);
-        let mut properties = json!({ "success": { "type": "boolean", "const": true }, "data": data });
+        let mut properties = json!({ "success": { "type": "boolean", "description": "Always true" }, "data": data });
         let mut required = vec!["success", "data"];
         let mut shown = json!({ "success": true, "data": example });
         if let Some(schema) = pagination {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::{campaign_types::NoFields, operation::Operation, samples, tools::ToolUrl};
+use super::{campaign_types::NoFields, events, operation::Operation, samples, tools::ToolUrl};
 use crate::webhooks::{EndpointSecret, ShownDelivery, ShownWebhook, WebhookDeleted};
 
 /// A type of events, a group such as `call.*`, or `*`.
@@ -65,25 +65,6 @@ fn webhook(secret: Option<&str>) -> Value {
     webhook
 }
 
-fn event() -> Value {
-    json!({
-        "type": "call.ended",
-        "timestamp": samples::AT,
-        "data": {
-            "conversationId": samples::CONVERSATION,
-            "campaignId": samples::CAMPAIGN,
-            "agentId": samples::AGENT,
-            "direction": "outbound",
-            "contactName": "Maria",
-            "variables": { "city": "Lisbon" },
-            "status": "completed",
-            "conversationDuration": 42,
-            "voiceMailDetected": false,
-            "callTransferred": false,
-        },
-    })
-}
-
 fn delivery() -> Value {
     json!({
         "deliveryId": samples::DELIVERY,
@@ -93,7 +74,7 @@ fn delivery() -> Value {
         "attempts": 1,
         "lastError": "the receiver answered 500",
         "nextTryAt": "2026-06-01T07:00:05.000000Z",
-        "body": event(),
+        "body": events::example(),
         "createdAt": samples::AT,
     })
 }
@@ -118,7 +99,7 @@ pub fn operations() -> Vec<Operation> {
                        "types": ["call.*", "campaign.completed"], "enabled": true });
     let disabled = "this webhook is disabled; set `enabled` to true first";
     vec![
-        events(),
+        stream(),
         Operation::get("/public/v1/webhooks", "listWebhooks", "List webhooks, newest first")
             .ours()
             .paged()
@@ -187,14 +168,18 @@ pub fn operations() -> Vec<Operation> {
     ]
 }
 
-fn events() -> Operation {
+fn stream() -> Operation {
     let uuid = || json!({ "type": "string", "format": "uuid" });
-    let example = format!("event: call.ended\nid: 4711.{}\ndata: {}\n\n", samples::EVENT, event());
+    let example = format!(
+        "event: call.ended\nid: 4711.{}\ndata: {}\n\n",
+        samples::EVENT,
+        events::example()
+    );
     Operation::get("/public/v1/events", "accountEvents", "Get the events of the account")
         .ours()
         .note(
-            "Server-sent events, beginning with the next one. With `Last-Event-ID`, beginning after that event. Events \
-             are kept for 30 days.",
+            "Server-sent events, beginning with the next one; the data of each is an `AccountEvent`. With \
+             `Last-Event-ID`, beginning after that event. Events are kept for 30 days.",
         )
         .query("campaignId", "Only events of this campaign and its calls", uuid())
         .query("agentId", "Only events of this agent's calls and campaigns", uuid())

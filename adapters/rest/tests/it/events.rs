@@ -13,6 +13,7 @@ use super::campaign_events::{Event, Reader};
 use support::{
     app::{TestApp, serve_router, state},
     client::Client,
+    contract::problems,
     switchboard::FakeNode,
 };
 
@@ -29,8 +30,12 @@ async fn opt_out(client: &Client, numbers: std::ops::Range<u32>) {
 
 async fn events(reader: &mut Reader, count: usize) -> Vec<Event> {
     let mut events = Vec::new();
+    let schema = json!({ "$ref": "#/components/schemas/AccountEvent" });
     while events.len() < count {
-        events.push(reader.event().await.unwrap());
+        let event = reader.event().await.unwrap();
+        let problems = problems("AccountEvent", &schema, &event.data);
+        assert!(problems.is_empty(), "{problems:#?}\n{}", event.data);
+        events.push(event);
     }
     events
 }

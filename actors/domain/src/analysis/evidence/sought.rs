@@ -109,9 +109,7 @@ fn is_counted(wanted: f64, words: &[Word]) -> bool {
         let is_month = |word: &Word| word.text.starts_with("<month");
         let links = |word: &&Word| is_link(word) || is_month(word);
         let mut behind = words.iter().skip(number.end).take(3).take_while(links);
-        before.is_some_and(in_clock)
-            || words.get(number.end).is_some_and(is_clock)
-            || behind.any(is_month)
+        before.is_some_and(in_clock) || words.get(number.end).is_some_and(is_clock) || behind.any(is_month)
     };
     let is_wanted = |number: &Number| number.values.iter().any(|value| (value - wanted).abs() < 1e-9);
     let mut wanted = numbers(words).into_iter().filter(is_wanted);

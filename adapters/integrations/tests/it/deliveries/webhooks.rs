@@ -10,6 +10,7 @@ use domain::{
 };
 use net::address_policy::AddressPolicy;
 use serde_json::json;
+use support::contract::problems;
 
 use super::{
     receiver::{Receiver, Reply},
@@ -37,6 +38,8 @@ async fn an_answered_call_is_told_after_its_analysis_in_the_words_of_rest() {
     hits(&receiver, 1).await;
     let hit = receiver.hits().remove(0);
     let told = hit.json();
+    let described = problems("PostCall", &json!({ "$ref": "#/components/schemas/PostCall" }), &told);
+    assert!(described.is_empty(), "{described:#?}");
     let row = world
         .scene
         .store
