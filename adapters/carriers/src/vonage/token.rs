@@ -7,12 +7,8 @@ use std::{fmt, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
 use domain::id::AttemptId;
-use ring::{
-    hmac,
-    rand::SystemRandom,
-    signature::{RSA_PKCS1_SHA256, RsaKeyPair},
-};
-use rustls::pki_types::{PrivateKeyDer, pem::PemObject};
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use ring::hmac;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -21,7 +17,7 @@ pub const VALID_SECONDS: i64 = 300;
 
 /// Private key of a Vonage application.
 #[derive(Clone)]
-pub struct ApplicationKey(Arc<RsaKeyPair>);
+pub struct ApplicationKey(Arc<EncodingKey>);
 
 impl fmt::Debug for ApplicationKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -40,45 +36,31 @@ pub struct NotAKey;
 pub struct NotSigned;
 
 impl ApplicationKey {
-    /// Parses a key in PEM (PKCS #8 or PKCS #1). Line breaks may be written as `
-    /// `, as in env files.
+    /// Parses a key in PEM (PKCS #8 or PKCS #1). Line breaks may be written as `\n`, as in env files.
     ///
     /// # Errors
     ///
     /// Returns an error if the text contains no such key.
     pub fn from_pem(text: &str) -> Result<Self, NotAKey> {
         let pem = text.replace("\\n", "\n");
-        let key = match PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| NotAKey)? {
-            PrivateKeyDer::Pkcs8(key) => RsaKeyPair::from_pkcs8(key.secret_pkcs8_der()),
-            PrivateKeyDer::Pkcs1(key) => RsaKeyPair::from_der(key.secret_pkcs1_der()),
-            _ => return Err(NotAKey),
-        };
-        Ok(Self(Arc::new(key.map_err(|_| NotAKey)?)))
+        let key = EncodingKey::from_rsa_pem(pem.as_bytes()).map_err(|_| NotAKey)?;
+        let key = Self(Arc::new(key));
+        // A damaged key is noticed only when it signs.
+        key.token("", 0).map_err(|_| NotAKey)?;
+        Ok(key)
     }
 
     /// Creates the application's token for one request, at a time in seconds since 1970.
     ///
     /// # Errors
     ///
-    /// Returns an error if the system provides no randomness.
+    /// Returns an error if the key cannot sign.
     pub fn token(&self, application: &str, now_seconds: i64) -> Result<String, NotSigned> {
-        let header = json!({ "alg": "RS256", "typ": "JWT" });
         let claims = json!({
             "application_id": application, "iat": now_seconds, "exp": now_seconds + VALID_SECONDS,
             "jti": Uuid::new_v4().to_string(),
         });
-        let part = |part: &serde_json::Value| BASE64URL.encode(part.to_string());
-        let message = format!("{}.{}", part(&header), part(&claims));
-        let mut signature = vec![0; self.0.public().modulus_len()];
-        self.0
-            .sign(
-                &RSA_PKCS1_SHA256,
-                &SystemRandom::new(),
-                message.as_bytes(),
-                &mut signature,
-            )
-            .map_err(|_| NotSigned)?;
-        Ok(format!("{message}.{}", BASE64URL.encode(signature)))
+        jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &self.0).map_err(|_| NotSigned)
     }
 }
 
@@ -119,7 +101,8 @@ impl StreamTokens {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
+    use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
+    use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
     use serde_json::Value;
 
     use super::*;
@@ -130,7 +113,9 @@ mod tests {
         let key = ApplicationKey::from_pem(PRIVATE_KEY).unwrap();
         let token = key.token("app-1", 1_700_000_000).unwrap();
         let (message, signature) = token.rsplit_once('.').unwrap();
-        let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, key.0.public_key());
+        let pair = PrivatePkcs8KeyDer::from_pem_slice(PRIVATE_KEY.as_bytes()).unwrap();
+        let pair = RsaKeyPair::from_pkcs8(pair.secret_pkcs8_der()).unwrap();
+        let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, pair.public_key());
         let signature = BASE64URL.decode(signature).unwrap();
         public.verify(message.as_bytes(), &signature).unwrap();
         let (header, claims) = message.split_once('.').unwrap();

@@ -3,16 +3,11 @@
 
 use std::{fs, io, path::Path, sync::Arc, time::Duration};
 
-use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use domain::time::{Clock, Timestamp};
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use reqwest::{Client, header::CONTENT_TYPE};
-use ring::{
-    rand::SystemRandom,
-    signature::{RSA_PKCS1_SHA256, RsaKeyPair},
-};
-use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::Mutex;
 
 use crate::calendars::{api::send, port::CalendarError};
@@ -68,7 +63,7 @@ pub enum CredentialsError {
 pub(super) struct Tokens {
     client: Client,
     clock: Arc<dyn Clock>,
-    key: RsaKeyPair,
+    key: EncodingKey,
     key_id: Option<String>,
     email: String,
     subject: Option<String>,
@@ -94,9 +89,11 @@ impl Tokens {
             line: error.line(),
             column: error.column(),
         })?;
-        let der = PrivatePkcs8KeyDer::from_pem_slice(credentials.private_key.as_bytes());
-        let der = der.map_err(|_| CredentialsError::Key)?;
-        let key = RsaKeyPair::from_pkcs8(der.secret_pkcs8_der()).map_err(|_| CredentialsError::Key)?;
+        let key = EncodingKey::from_rsa_pem(credentials.private_key.as_bytes());
+        let key = key.map_err(|_| CredentialsError::Key)?;
+        // A damaged key is noticed only when it signs.
+        let header = Header::new(Algorithm::RS256);
+        jsonwebtoken::encode(&header, &json!({}), &key).map_err(|_| CredentialsError::Key)?;
         let uri = base_url(&credentials.token_uri);
         Ok(Self {
             client,
@@ -170,10 +167,8 @@ impl Tokens {
     }
 
     fn statement(&self, now: Timestamp) -> Result<String, CalendarError> {
-        let mut header = json!({ "alg": "RS256", "typ": "JWT" });
-        if let Some(id) = &self.key_id {
-            header["kid"] = json!(id);
-        }
+        let mut header = Header::new(Algorithm::RS256);
+        header.kid.clone_from(&self.key_id);
         let issued = now.unix_seconds();
         let mut claims = json!({
             "iss": self.email,
@@ -185,16 +180,7 @@ impl Tokens {
         if let Some(subject) = &self.subject {
             claims["sub"] = json!(subject);
         }
-        let part = |value: &Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
-        let signed = format!("{}.{}", part(&header), part(&claims));
-        let mut signature = vec![0; self.key.public().modulus_len()];
-        let made = self.key.sign(
-            &RSA_PKCS1_SHA256,
-            &SystemRandom::new(),
-            signed.as_bytes(),
-            &mut signature,
-        );
-        made.map_err(|_| CalendarError::Refused("the service account's key does not sign".into()))?;
-        Ok(format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature)))
+        let signed = jsonwebtoken::encode(&header, &claims, &self.key);
+        signed.map_err(|_| CalendarError::Refused("the service account's key does not sign".into()))
     }
 }
