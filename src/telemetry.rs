@@ -7,7 +7,7 @@ mod stages;
 use std::io::IsTerminal;
 
 use actors::{
-    audio_stream::{CLEAR_DELAYS, DELAY_BOUNDS_US, FRAME_DELAYS},
+    audio_stream::{DELAY_BOUNDS, DELAY_SECONDS},
     journal::{BacklogFigures, LiveFact},
     switchboard::NodeSnapshot,
 };
@@ -65,6 +65,7 @@ pub fn init_metrics() -> Result<PrometheusHandle, metrics_exporter_prometheus::B
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Full("ringback_http_request_seconds".into()), HTTP_SECONDS)?
         .set_buckets_for_metric(Matcher::Full(stages::SECONDS.into()), stages::BOUNDS)?
+        .set_buckets_for_metric(Matcher::Full(DELAY_SECONDS.into()), &DELAY_BOUNDS)?
         .install_recorder()?;
     describe();
     Ok(handle)
@@ -108,9 +109,9 @@ const DESCRIBED: &[Described] = &[
     Gauge("ringback_lines", "Concurrent calls that this node may hold"),
     Gauge("ringback_campaigns", "Campaigns this node is working on"),
     Gauge("ringback_actors", "Live actors, from the root to the audio streams"),
-    Counter(
-        MEDIA_DELAYS,
-        "Audio delays added by the service, by microseconds: `frame` from the socket to the session, `clear` from the decision to the socket",
+    Histogram(
+        DELAY_SECONDS,
+        "Delays that the service adds to audio, in seconds: `frame` from the socket to the session, `clear` from the decision to the socket",
     ),
     Gauge(
         "ringback_load_level",
@@ -222,15 +223,6 @@ pub fn set_gauges(snapshot: NodeSnapshot, actors: usize) {
     metrics::gauge!("ringback_actors").set(actors as f64);
     let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
     metrics::gauge!("ringback_tasks").set(tasks as f64);
-    for (what, delays) in [("frame", &FRAME_DELAYS), ("clear", &CLEAR_DELAYS)] {
-        let bounds = DELAY_BOUNDS_US
-            .iter()
-            .map(ToString::to_string)
-            .chain(["longer".to_owned()]);
-        for (bound, count) in bounds.zip(delays.counts()) {
-            metrics::counter!(MEDIA_DELAYS, "of" => what, "up_to_us" => bound).absolute(count);
-        }
-    }
 }
 
 /// Sets the figures of the journal.
@@ -239,9 +231,6 @@ pub fn set_journal(backlog: BacklogFigures) {
     metrics::gauge!("ringback_journal_bytes").set(backlog.bytes as f64);
     metrics::counter!("ringback_journal_dropped_total").absolute(backlog.dropped);
 }
-
-/// Counts of audio delays that the service added; each delay counts at one bound only.
-pub const MEDIA_DELAYS: &str = "ringback_media_delays_total";
 
 /// Counts facts as they happen. A lagging counter skips facts: figures are not records.
 pub async fn count(mut facts: broadcast::Receiver<LiveFact>) {

@@ -2,14 +2,13 @@
 
 use std::net::SocketAddr;
 
-use actors::audio_stream::DELAY_BOUNDS_US;
+use actors::audio_stream::{DELAY_BOUNDS, DELAY_SECONDS};
 
 use crate::{BenchError, connection::Connection};
-use ringback::telemetry::MEDIA_DELAYS;
 
-/// Counts of one kind by bound in microseconds; the last one is beyond all bounds.
+/// Counts of one kind by bound; the last one is beyond all bounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counted([u64; DELAY_BOUNDS_US.len() + 1]);
+pub struct Counted([u64; DELAY_BOUNDS.len() + 1]);
 
 /// Delays from the socket to the session, and from the decision to the `clear` on the socket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,17 +40,16 @@ impl HeldUp {
 }
 
 impl Counted {
+    /// Reads one kind, which is not there before its first delay.
     fn of(metrics: &str, what: &str) -> Result<Self, BenchError> {
         let mut counted = Self::default();
-        let bounds = DELAY_BOUNDS_US
-            .iter()
-            .map(ToString::to_string)
-            .chain(["longer".to_owned()]);
-        for (place, bound) in bounds.enumerate() {
-            let name = format!("{MEDIA_DELAYS}{{of=\"{what}\",up_to_us=\"{bound}\"}} ");
+        let mut below = 0;
+        for (place, bound) in bounds().enumerate() {
+            let name = format!("{DELAY_SECONDS}_bucket{{of=\"{what}\",le=\"{bound}\"}} ");
             let value = metrics.lines().find_map(|line| line.strip_prefix(&name));
-            let value = value.ok_or_else(|| format!("no `{name}` in the metrics"))?;
-            counted.0[place] = value.trim().parse()?;
+            let up_to = value.map_or(Ok(below), |value| value.trim().parse::<u64>())?;
+            counted.0[place] = up_to.saturating_sub(below);
+            below = up_to;
         }
         Ok(counted)
     }
@@ -76,9 +74,14 @@ impl Counted {
             seen += count;
             seen as f64 >= wanted
         })?;
-        let ms = |us: &u64| *us as f64 / 1_000.0;
-        Some(DELAY_BOUNDS_US.get(place).map_or(f64::INFINITY, ms))
+        Some(DELAY_BOUNDS.get(place).map_or(f64::INFINITY, |bound| bound * 1_000.0))
     }
+}
+
+/// Returns the bounds as the metrics show them.
+fn bounds() -> impl Iterator<Item = String> {
+    let beyond = ["+Inf".to_owned()];
+    DELAY_BOUNDS.iter().map(ToString::to_string).chain(beyond)
 }
 
 #[cfg(test)]
@@ -87,17 +90,14 @@ mod tests {
 
     #[test]
     fn percentiles_are_the_bounds_that_they_do_not_exceed() {
-        let metrics: String = DELAY_BOUNDS_US
-            .iter()
-            .map(ToString::to_string)
-            .chain(["longer".to_owned()])
+        let metrics: String = bounds()
             .map(|bound| {
-                let count = match bound.as_str() {
-                    "100" => 98,
-                    "5000" | "longer" => 1,
-                    _ => 0,
+                let up_to = match bound.as_str() {
+                    "+Inf" => 100,
+                    bound if bound.parse::<f64>().unwrap() < 0.005 => 98,
+                    _ => 99,
                 };
-                format!("{MEDIA_DELAYS}{{of=\"frame\",up_to_us=\"{bound}\"}} {count}\n")
+                format!("{DELAY_SECONDS}_bucket{{of=\"frame\",le=\"{bound}\"}} {up_to}\n")
             })
             .collect();
         let counted = Counted::of(&metrics, "frame").unwrap();
@@ -106,6 +106,6 @@ mod tests {
             assert_eq!(counted.percentile_ms(share), Some(ms), "{share}");
         }
         assert_eq!(counted.since(counted).percentile_ms(0.99), None);
-        assert!(Counted::of(&metrics, "clear").is_err());
+        assert_eq!(Counted::of(&metrics, "clear").unwrap().all(), 0);
     }
 }
