@@ -10,7 +10,11 @@ use std::{
     time::Duration,
 };
 
-use axum::{extract::State, http::HeaderMap, response::Response};
+use axum::{
+    extract::State,
+    http::HeaderMap,
+    response::{Response, sse::Event},
+};
 use domain::{
     id::{AccountEventId, AccountId, AgentId, CampaignId},
     ports::store::{AccountEvent, AccountEventType, Store, StoreError, StoreResult, TypePattern},
@@ -57,19 +61,18 @@ const MOST_SPREAD: Duration = Duration::from_secs(1);
 
 type Listeners = HashMap<KeyPrint, broadcast::WeakSender<Arc<Shown>>>;
 
-/// Event with its text in the stream, which is made once for all readers.
+/// Event as it is in the stream, which is made once for all readers.
 #[derive(Debug)]
 struct Shown {
     event: AccountEvent,
-    text: String,
+    sent: Event,
 }
 
 impl Shown {
     fn new(event: AccountEvent) -> Self {
-        let mut text = String::new();
         let name = event.event_type.as_str();
-        sse::push(&mut text, name, &Position::text(&event), &event.body());
-        Self { event, text }
+        let sent = sse::event(name, &Position::text(&event), &event.body());
+        Self { event, sent }
     }
 }
 
@@ -299,14 +302,14 @@ fn known<T>(filter: &str, found: StoreResult<T>) -> ApiResult<()> {
 }
 
 impl Source for Feed {
-    async fn advance(&mut self, text: &mut String) -> bool {
+    async fn advance(&mut self, events: &mut Vec<Event>) -> bool {
         if self.behind {
-            return self.catch_up(text).await;
+            return self.catch_up(events).await;
         }
         match timeout(HEARTBEAT, self.events.recv()).await {
             Ok(Ok(event)) => {
                 sleep(self.spread()).await;
-                self.show(&event, text);
+                self.show(&event, events);
             }
             Ok(Err(RecvError::Closed)) => return false,
             Ok(Err(RecvError::Lagged(_))) => {
@@ -317,7 +320,7 @@ impl Source for Feed {
         }
         loop {
             match self.events.try_recv() {
-                Ok(event) => self.show(&event, text),
+                Ok(event) => self.show(&event, events),
                 Err(TryRecvError::Lagged(_)) => {
                     self.behind = true;
                     return true;
@@ -331,7 +334,7 @@ impl Source for Feed {
 impl Feed {
     /// Sends a page of the store's events when it is this reader's turn. A client whose stream ends meanwhile resumes
     /// after it.
-    async fn catch_up(&mut self, text: &mut String) -> bool {
+    async fn catch_up(&mut self, events: &mut Vec<Event>) -> bool {
         let read = async {
             let _turn = self.turns.acquire().await;
             self.store.events_after(self.account, self.place, PAGE).await
@@ -343,9 +346,9 @@ impl Feed {
             Ok(page) => {
                 self.behind = page.len() as i64 == PAGE;
                 for event in page {
-                    self.show(&Shown::new(event), text);
+                    self.show(&Shown::new(event), events);
                 }
-                if self.behind && text.is_empty() {
+                if self.behind && events.is_empty() {
                     sleep(PAUSE).await;
                 }
             }
@@ -364,13 +367,13 @@ impl Feed {
         all.mul_f64(self.place_in_crowd)
     }
 
-    fn show(&mut self, shown: &Shown, text: &mut String) {
+    fn show(&mut self, shown: &Shown, events: &mut Vec<Event>) {
         if shown.event.place <= self.place {
             return;
         }
         self.place = shown.event.place;
         if self.filter.wants(&shown.event) {
-            text.push_str(&shown.text);
+            events.push(shown.sent.clone());
         }
     }
 }

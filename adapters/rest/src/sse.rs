@@ -3,17 +3,15 @@
 use std::{convert::Infallible, time::Duration};
 
 use axum::{
-    body::Body,
     http::{HeaderMap, HeaderValue, header},
-    response::{IntoResponse, Response},
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
 };
-use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep},
-};
+use tokio::{sync::watch, time::sleep};
 
 use super::{
     concurrency_limit::{ConcurrencyLimit, ConcurrencySlot},
@@ -23,13 +21,13 @@ use domain::{id::AccountId, ports::store::Store};
 
 /// Silence after which a comment is sent. It keeps proxies from closing the stream, and detects disconnected readers.
 pub const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Milliseconds after which a disconnected client reconnects.
-const RETRY_MS: u32 = 2_000;
+/// Time after which a disconnected client reconnects.
+const RETRY: Duration = Duration::from_secs(2);
 
 /// Source of one reader's events. It is asked when the reader can accept more.
 pub trait Source: Send + 'static {
     /// Waits at most [`HEARTBEAT`], and appends the events to send. Returns false once the stream is over.
-    fn advance(&mut self, text: &mut String) -> impl Future<Output = bool> + Send;
+    fn advance(&mut self, events: &mut Vec<Event>) -> impl Future<Output = bool> + Send;
 }
 
 /// Interval of reads for what other nodes publish.
@@ -90,54 +88,24 @@ pub fn last_event_id(headers: &HeaderMap) -> Option<&str> {
     Some(text.unwrap_or_default())
 }
 
-/// Appends an event. JSON text has no line breaks, so one `data` line is enough.
-pub fn push(text: &mut String, name: &str, id: &str, data: &Value) {
-    text.push_str(&format!("event: {name}\nid: {id}\ndata: {data}\n\n"));
-}
-
-/// State of one stream.
-struct Stream<S> {
-    source: S,
-    wrote_at: Instant,
-    /// Whether nothing was sent yet.
-    new: bool,
-    over: bool,
-}
-
-impl<S: Source> Stream<S> {
-    /// Waits for the next piece.
-    async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
-        let mut text = match std::mem::take(&mut self.new) {
-            true => format!("retry: {RETRY_MS}\n\n"),
-            false => String::new(),
-        };
-        loop {
-            self.over = self.over || !self.source.advance(&mut text).await;
-            if text.is_empty() && !self.over && self.wrote_at.elapsed() >= HEARTBEAT {
-                text.push_str(":\n\n");
-            }
-            if !text.is_empty() {
-                self.wrote_at = Instant::now();
-                return Some((Ok(Bytes::from(text)), self));
-            }
-            if self.over {
-                return None;
-            }
-        }
-    }
+/// Creates an event.
+pub fn event(name: &str, id: &str, data: &Value) -> Event {
+    Event::default().event(name).id(id).data(data.to_string())
 }
 
 /// Returns the response that streams the events of a source.
 pub fn response(source: impl Source) -> Response {
-    let begin = Stream {
-        source,
-        wrote_at: Instant::now(),
-        new: true,
-        over: false,
-    };
-    let mut response = Body::from_stream(stream::unfold(begin, Stream::next)).into_response();
+    let pieces = stream::unfold(Some(source), async |source| {
+        let mut source = source?;
+        let mut events = Vec::new();
+        let more = source.advance(&mut events).await;
+        Some((events, more.then_some(source)))
+    });
+    let begin = vec![Event::default().retry(RETRY)];
+    let events = stream::once(async { begin }).chain(pieces).flat_map(stream::iter);
+    let events = Sse::new(events.map(Ok::<_, Infallible>)).keep_alive(KeepAlive::new().interval(HEARTBEAT));
+    let mut response = events.into_response();
     for (name, value) in [
-        (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-cache, no-transform"),
         // Without this header, some proxies buffer a response before they pass it on.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
@@ -153,6 +121,8 @@ mod tests {
 
     use domain::time::SystemClock;
     use testkit::memory_store::MemoryStore;
+
+    use tokio::time::Instant;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actors::live_feed::{Following, LiveEvent};
 use axum::{
     extract::State,
-    response::{IntoResponse, Response},
+    response::{IntoResponse, Response, sse::Event},
 };
 use domain::{
     conversation,
@@ -95,9 +95,9 @@ struct Feed {
 }
 
 impl Source for Feed {
-    async fn advance(&mut self, text: &mut String) -> bool {
+    async fn advance(&mut self, events: &mut Vec<Event>) -> bool {
         if let Some(now) = self.now.take() {
-            return self.show(now, text);
+            return self.show(now, events);
         }
         if self.checked_at.elapsed() >= HEARTBEAT {
             let lost = why_not_anymore(&*self.store, self.account, &self.credential).await;
@@ -112,8 +112,8 @@ impl Source for Feed {
             () = stopped(&mut self.stopping) => return false,
         };
         match received {
-            Ok(Ok(event)) => self.show(event, text),
-            Ok(Err(RecvError::Lagged(count))) => self.push(text, "lost", &json!({ "count": count })),
+            Ok(Ok(event)) => self.show(event, events),
+            Ok(Err(RecvError::Lagged(count))) => self.push(events, "lost", &json!({ "count": count })),
             Ok(Err(RecvError::Closed)) => false,
             Err(_) => true,
         }
@@ -122,7 +122,7 @@ impl Source for Feed {
 
 impl Feed {
     /// Appends an event. Returns whether more may follow.
-    fn show(&mut self, event: LiveEvent, text: &mut String) -> bool {
+    fn show(&mut self, event: LiveEvent, events: &mut Vec<Event>) -> bool {
         let (name, data) = match event {
             LiveEvent::State { state, since } => ("state", json!({ "state": state, "since": since.to_iso8601() })),
             LiveEvent::Words {
@@ -137,12 +137,12 @@ impl Feed {
             LiveEvent::Recorded(_) => return true,
             LiveEvent::End => ("end", json!({})),
         };
-        self.push(text, name, &data) && name != "end"
+        self.push(events, name, &data) && name != "end"
     }
 
-    fn push(&mut self, text: &mut String, name: &str, data: &Value) -> bool {
+    fn push(&mut self, events: &mut Vec<Event>, name: &str, data: &Value) -> bool {
         self.sent += 1;
-        sse::push(text, name, &self.sent.to_string(), data);
+        events.push(sse::event(name, &self.sent.to_string(), data));
         true
     }
 }

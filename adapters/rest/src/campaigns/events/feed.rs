@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use axum::response::sse::Event;
 use domain::{
     id::{AccountId, AttemptId, CampaignId},
     ports::store::{CampaignRow, ChangedConversation, ConversationStatus, Store, StoreError, StoreResult},
@@ -49,7 +50,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 pub struct Place(Timestamp, AttemptId);
 
 impl Place {
-    const START: Self = Self(Timestamp(i64::MIN), AttemptId::FIRST);
+    const START: Self = Self(Timestamp(0), AttemptId::FIRST);
 
     /// Parses an event id.
     pub fn parse(text: &str) -> Option<Self> {
@@ -143,10 +144,10 @@ impl Feed {
         }
     }
 
-    async fn step(&mut self, text: &mut String) -> StoreResult<()> {
+    async fn step(&mut self, events: &mut Vec<Event>) -> StoreResult<()> {
         match std::mem::replace(&mut self.step, Step::Wait) {
-            Step::Begin => self.begin(text).await,
-            Step::Changes { from, row } => self.changes(from, row, text).await,
+            Step::Begin => self.begin(events).await,
+            Step::Changes { from, row } => self.changes(from, row, events).await,
             Step::Wait => self.look_later().await,
             Step::End => {
                 self.step = Step::End;
@@ -156,28 +157,28 @@ impl Feed {
     }
 
     /// Sends the campaign first, then its conversations.
-    async fn begin(&mut self, text: &mut String) -> StoreResult<()> {
+    async fn begin(&mut self, events: &mut Vec<Event>) -> StoreResult<()> {
         let row = self.store.campaign(self.account, self.campaign).await?;
         let latest = self.store.latest_conversations(self.campaign, NEWEST).await?;
         self.place = latest
             .last()
             .map_or(Place::START, |last| Place(last.changed_at, last.id));
-        self.show_campaign(&row, text).await?;
+        self.show_campaign(&row, events).await?;
         for change in &latest {
-            self.show(change, text);
+            self.show(change, events);
         }
         self.trail.push_back((Instant::now(), self.place.before(LOOK_BACK)));
         self.begun = true;
         Ok(())
     }
 
-    async fn changes(&mut self, from: Place, row: Box<CampaignRow>, text: &mut String) -> StoreResult<()> {
+    async fn changes(&mut self, from: Place, row: Box<CampaignRow>, events: &mut Vec<Event>) -> StoreResult<()> {
         let page = self
             .store
             .changed_conversations(self.campaign, (from.0, from.1), PAGE)
             .await?;
         for change in &page {
-            self.show(change, text);
+            self.show(change, events);
         }
         if let Some(last) = page.last().filter(|_| page.len() as i64 == PAGE) {
             let from = Place(last.changed_at, last.id);
@@ -186,7 +187,7 @@ impl Feed {
         }
         self.trail.push_back((Instant::now(), self.place));
         // The row was read before the changes: if it says that all is over, all outcomes are among them.
-        self.show_campaign(&row, text).await
+        self.show_campaign(&row, events).await
     }
 
     /// Waits for the next read and starts it. When the service ends, it is the last one.
@@ -235,7 +236,7 @@ impl Feed {
         from
     }
 
-    fn show(&mut self, change: &ChangedConversation, text: &mut String) {
+    fn show(&mut self, change: &ChangedConversation, events: &mut Vec<Event>) {
         let now = (change.changed_at, change.status);
         self.place = self.place.max(Place(change.changed_at, change.id));
         if self.sent.insert(change.id, now) == Some(now) {
@@ -255,10 +256,10 @@ impl Feed {
             "variables": change.callee.variables,
             "status": change.status.as_str(),
         });
-        self.event("conversation", &data, text);
+        self.event("conversation", &data, events);
     }
 
-    async fn show_campaign(&mut self, row: &CampaignRow, text: &mut String) -> StoreResult<()> {
+    async fn show_campaign(&mut self, row: &CampaignRow, events: &mut Vec<Event>) -> StoreResult<()> {
         let started = Instant::now();
         let pace = &self.progress;
         let changed = row.version != self.shown.1 || self.shown.0.is_null();
@@ -276,21 +277,21 @@ impl Feed {
         };
         let data = campaign(row, &json!(progress));
         if data != self.shown.0 {
-            self.event("campaign", &data, text);
+            self.event("campaign", &data, events);
         }
         self.shown = (data, row.version);
         Ok(())
     }
 
-    fn event(&self, name: &str, data: &Value, text: &mut String) {
+    fn event(&self, name: &str, data: &Value, events: &mut Vec<Event>) {
         let Place(at, id) = self.place;
-        sse::push(text, name, &format!("{}.{id}", at.0), data);
+        events.push(sse::event(name, &format!("{}.{id}", at.0), data));
     }
 }
 
 impl Source for Feed {
-    async fn advance(&mut self, text: &mut String) -> bool {
-        match self.step(text).await {
+    async fn advance(&mut self, events: &mut Vec<Event>) -> bool {
+        match self.step(events).await {
             Ok(()) => {}
             // The campaign was deleted. A client that reconnects gets an error.
             Err(StoreError::NotFound) => self.step = Step::End,
