@@ -217,6 +217,13 @@ fn components(schemas: Schemas) -> BTreeMap<String, Value> {
     }
     read.remove("CalleeRecord");
     read.values_mut().for_each(never_null_when_optional);
+    // openapi-generator's TypeScript does not import a schema that has a description beside its reference.
+    let choices = read
+        .values_mut()
+        .filter_map(|schema| schema.get_mut("oneOf")?.as_array_mut());
+    for choice in choices.flatten().filter(|choice| choice["$ref"].is_string()) {
+        *choice = json!({ "$ref": choice["$ref"] });
+    }
     for (name, schema) in &mut read {
         if SAFEGUARDS.contains(&name.as_str()) {
             without_defaults(schema);

@@ -199,7 +199,7 @@ impl Writer {
 const LANGUAGE: &str = "^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$";
 const NOT_BLANK: &str = r"\S";
 const PHONE: &str = r"^\+[1-9][0-9]{6,14}$";
-const PHONE_SENT: &str = r"^[ \-./()]*(\+|0[ \-./()]*0)[ \-./()]*[1-9]([ \-./()]*[0-9]){6,14}[ \-./()]*$";
+const PHONE_SENT: &str = r"^[^0-9]*([0-9][^0-9]*){3,25}$";
 
 /// Returns the schema of a text. The table contains rules as code, so the field's name selects the description.
 fn text(max: usize, form: AgentForm, path: &str) -> Value {

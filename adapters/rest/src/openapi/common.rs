@@ -4,13 +4,10 @@ use utoipa::ToSchema;
 
 use crate::error::ErrorBody;
 
-/// A phone number in a request. White space, hyphens, `.`, `(`, `)` and `/` are removed, and a leading `00`
-/// becomes `+`. The result must be E.164.
+/// A phone number in a request, as people write it: with `+` or `00` and the country code, or without them if the account
+/// has a `defaultCountry`. It is read by the plan of its country, and returned in E.164.
 #[derive(ToSchema)]
-#[schema(
-    pattern = r"^[ \-./()]*(\+|0[ \-./()]*0)[ \-./()]*[1-9]([ \-./()]*[0-9]){6,14}[ \-./()]*$",
-    example = "+1 (555) 010-0010"
-)]
+#[schema(pattern = r"^[^0-9]*([0-9][^0-9]*){3,25}$", example = "+1 (555) 010-0010")]
 pub struct PhoneNumberSent(pub String);
 
 /// A name: not blank, at most 200 characters. White space around it is removed.
