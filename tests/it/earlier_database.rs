@@ -70,8 +70,8 @@ async fn is_taken_on(program: &Program, kind: &str, url: &str) {
         (
             &json!(["+49301111111", "cancelled", "do-not-call"]),
             &json!(["+99912345678", "failed", "invalid-number"]),
-            // It is dialed as +49301234567.
-            &json!(["+490301234567", "completed", null]),
+            // It is dialed as +49301234567, and the simulated callee with this number declines.
+            &json!(["+490301234567", "failed", "rejected"]),
         ),
         "{ends}"
     );

@@ -69,6 +69,7 @@ impl Program {
             // Other processes on the machine must not change the result of a test.
             .env("RINGBACK_SHED_CPU", "100")
             .env("RINGBACK_SHED_MEMORY", "100")
+            .env("RINGBACK_SHED_LAG_MS", "0")
             .envs(settings.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
