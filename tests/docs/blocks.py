@@ -26,10 +26,14 @@ def blocks(page):
     return [block for block in kept if block.strip()]
 
 
+def needs_example(page):
+    text = (ROOT / page).read_text()
+    return page != BEFORE and re.search(r"^Before you begin[^\n]*\(\S*example-service\.md\)", text, re.M)
+
+
 def script(page):
     own = blocks(page)
-    needs = re.search(r"^Before you begin[^\n]*\(\S*example-service\.md\)", (ROOT / page).read_text(), re.M)
-    if own and needs and page != BEFORE:
+    if own and needs_example(page):
         *before, stop = blocks(BEFORE)
         own = [*before, *own, stop]
     return "\n".join(own)
@@ -116,7 +120,7 @@ def chosen(arguments):
     if arguments.changed:
         differing = ["git", "diff", "--name-only", arguments.changed, "--", "*.md"]
         names = subprocess.check_output(differing, cwd=ROOT, text=True).split()
-        return [page for page in pages if page in FIRST or page in names]
+        return [page for page in pages if page in [*FIRST, *names] or BEFORE in names and needs_example(page)]
     return FIRST
 
 
