@@ -6,11 +6,12 @@ import http.client
 import json
 import os
 import pathlib
-import shutil
 import socket
 import ssl
 import subprocess
 import time
+
+import yaml
 
 from service import ROOT, Service, free_port, scratch, wait_until
 
@@ -134,8 +135,9 @@ def upload(client, mebibytes, status):
 
 def retries(client):
     """With one of three nodes, every request reaches it, also those with a body."""
-    for number in range(9):
-        client.json("POST", "/public/v1/contacts", {"phoneNumber": f"+1555010{number:04}"}, 201)
+    for _ in range(9):
+        made = client.json("POST", "/public/v1/contacts", {"phoneNumber": "+15550100010"}, 201)
+        client.json("DELETE", f"/public/v1/contacts/{made['data']['contactId']}")
 
 
 def check(name, client):
@@ -174,13 +176,13 @@ def running(name, command, client, folder, **variables):
             process.wait()
 
 
-def caddy(file, site, folder, certificate, port, *pairs):
+def caddy(program, file, site, folder, certificate, port, *pairs):
     """Writes the file with a certificate at hand, a port, and no ports of its own for administration and redirects."""
     text = (ROOT / "deploy" / file).read_text()
     options = f"{{\n\tadmin off\n\tauto_https off\n\thttps_port {port}\n\tservers {{"
     own_site = f"https://{NAME}:{port} {{\n\ttls {certificate} {folder / 'key.pem'}\n"
     (folder / file).write_text(replaced(text, ("{\n\tservers {", options), (site, own_site), *pairs))
-    return ["caddy", "run", "--config", str(folder / file), "--adapter", "caddyfile"]
+    return [program, "run", "--config", str(folder / file), "--adapter", "caddyfile"]
 
 
 def nginx(folder, certificate, port, service):
@@ -215,11 +217,32 @@ def make_certificate(folder):
     return folder / "cert.pem"
 
 
+def of_compose(file, version):
+    """The variables that a compose file sets for its Caddy. Caddy 2.6 goes without."""
+    if tuple(int(part) for part in version.split(".")[:2]) < (2, 7):
+        return {}
+    proxy = yaml.safe_load((ROOT / "deploy" / file).read_text())["services"]["proxy"]
+    return {name: value for name, value in proxy["environment"].items() if name.startswith("CADDY_")}
+
+
+def with_caddy(program, folder, certificate, client, service):
+    version = subprocess.check_output([program, "version"], text=True).strip().removeprefix("v").split(" ")[0]
+    port = client.port
+    own = ("127.0.0.1:8080", f"127.0.0.1:{service.port}")
+    site = f"{{$RINGBACK_DOMAIN:{NAME}}} {{\n"
+    command = caddy(program, "Caddyfile", site, folder, certificate, port, own)
+    with running("caddy", command, client, folder, **of_compose("compose.single.yaml", version)):
+        check(f"Caddy {version}, Caddyfile", client)
+
+    nodes = [f"127.0.0.1:{free}" for free in [service.port, free_port(), free_port()]]
+    pairs = [(f"node{number}:8080", node) for number, node in enumerate(nodes, 1)]
+    command = caddy(program, "compose.Caddyfile", "{$RINGBACK_DOMAIN} {\n", folder, certificate, port, *pairs)
+    with running("caddy-nodes", command, client, folder, **of_compose("compose.yaml", version)):
+        retries(client)
+        check(f"Caddy {version}, compose.Caddyfile", client)
+
+
 def main():
-    version = subprocess.check_output(["caddy", "version"], text=True).strip().removeprefix("v").split(" ")[0]
-    is_old = tuple(int(part) for part in version.split(".")[:2]) < (2, 7)
-    later = {"CADDY_STREAM_CLOSE_DELAY": "stream_close_delay 4h"}
-    buffers = {"CADDY_BUFFER_REQUESTS": "request_buffers 64KiB", "CADDY_BUFFER_SIZE": ""}
     with scratch() as name:
         folder = pathlib.Path(name)
         certificate = make_certificate(folder)
@@ -227,18 +250,8 @@ def main():
         try:
             port = free_port()
             client = Client(port, certificate, service.key)
-            own = ("127.0.0.1:8080", f"127.0.0.1:{service.port}")
-            site = f"{{$RINGBACK_DOMAIN:{NAME}}} {{\n"
-            command = caddy("Caddyfile", site, folder, certificate, port, own)
-            with running("caddy", command, client, folder, **({} if is_old else later)):
-                check(f"Caddy {version}, Caddyfile", client)
-
-            nodes = [f"127.0.0.1:{free}" for free in [service.port, free_port(), free_port()]]
-            pairs = [(f"node{number}:8080", node) for number, node in enumerate(nodes, 1)]
-            command = caddy("compose.Caddyfile", "{$RINGBACK_DOMAIN} {\n", folder, certificate, port, *pairs)
-            with running("caddy-nodes", command, client, folder, **({} if is_old else later | buffers)):
-                retries(client)
-                check(f"Caddy {version}, compose.Caddyfile", client)
+            for program in os.environ["CADDIES"].split(":"):
+                with_caddy(program, folder, certificate, client, service)
 
             with running("nginx", nginx(folder, certificate, port, service), client, folder):
                 told = subprocess.run(["nginx", "-v"], capture_output=True, text=True).stderr
@@ -248,5 +261,4 @@ def main():
 
 
 if __name__ == "__main__":
-    assert shutil.which("caddy") and shutil.which("nginx")
     main()
