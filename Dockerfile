@@ -25,5 +25,5 @@ EXPOSE 8080
 # The image has no curl; bash opens the connection itself. Bash has no TLS: with a certificate an open port suffices.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
     CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8080 || exit 1; [[ -n $RINGBACK_TLS_CERT ]] && exit 0; printf 'GET /public/health HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r status <&3 && [[ $status == *' 200 '* ]]"]
-# With a stop timeout of 14520 s, calls in progress end by themselves.
+# With a stop timeout of 14580 s, calls in progress end by themselves.
 CMD ["ringback", "serve"]
