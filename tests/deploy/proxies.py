@@ -68,13 +68,13 @@ def inside(client):
 
 
 def stream(client):
-    """The first bytes of a stream come while nothing happens."""
+    """The first bytes of a stream come long before its first comment, which is due after 15 s."""
     begin = time.monotonic()
     answer = client.open("GET", "/public/v1/events")
     first = answer.read1(64)
     took = time.monotonic() - begin
     assert answer.status == 200 and first.startswith(b"retry:"), (answer.status, first)
-    assert took < 2, f"the first bytes came after {took:.1f} s"
+    assert took < 5, f"the first bytes came after {took:.1f} s"
     return took
 
 

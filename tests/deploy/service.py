@@ -50,9 +50,11 @@ class Service:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         database = {"DATABASE_URL": f"sqlite://{folder}/ringback.db"}
-        kept = {name: value for name, value in os.environ.items() if name.startswith("RINGBACK_SHED_")}
         settings = {
-            **kept,
+            # Other processes on the machine must not make the service shed load.
+            "RINGBACK_SHED_CPU": "100",
+            "RINGBACK_SHED_MEMORY": "100",
+            "RINGBACK_SHED_LAG_MS": "0",
             "PATH": os.environ["PATH"],
             **database,
             "RINGBACK_DATA_DIR": f"{folder}/data",

@@ -17,6 +17,8 @@ BEFORE = "docs/example-service.md"
 # Blocks of these are checked by .ci/run and .ci/nightly.
 OTHERS = re.compile(r"(?:UPDATE_DOCS=1 )?cargo |target/release/ringback-bench ")
 PAGE_SECONDS = 240
+# Other processes on the machine must not make the service shed load.
+NO_SHEDDING = {"RINGBACK_SHED_CPU": "100", "RINGBACK_SHED_MEMORY": "100", "RINGBACK_SHED_LAG_MS": "0"}
 
 
 def blocks(page):
@@ -72,13 +74,19 @@ def run(page, text, folder, ringback):
     (folder / "blocks.sh").write_text(text + "\n")
     network = alone()
     command = [*network, sys.executable, "-c", INSIDE] if network else ["bash", "-euo", "pipefail", "-x", "blocks.sh"]
-    dropped = {"DATABASE_URL"} | {name for name in os.environ if name.startswith("RINGBACK_")}
-    kept = {name: value for name, value in os.environ.items() if name not in dropped or "_SHED_" in name}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RINGBACK_", "DATABASE_URL"))}
+    settings = kept | NO_SHEDDING
     output = (folder / "output").open("w")
     errors = (folder / "errors").open("w")
     # A session of its own, so that a program that a block leaves running can be stopped.
     shell = subprocess.Popen(
-        command, cwd=folder, env=kept, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
+        command,
+        cwd=folder,
+        env=settings,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=errors,
+        start_new_session=True,
     )
     try:
         code = shell.wait(PAGE_SECONDS)
