@@ -270,7 +270,7 @@ fn variables(
         at: context.now,
         duration_s: 0,
     };
-    let given = [&attempt.variables, &attempt.saved_extra];
+    let given = [&attempt.saved_extra, &attempt.variables];
     call_values(&context.agent, (given, &attempt.contact), &facts)
 }
 

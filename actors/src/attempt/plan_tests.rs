@@ -138,7 +138,7 @@ fn the_saved_contacts_fields_stand_between_the_campaigns_and_the_agents() {
 }
 
 #[test]
-fn a_single_calls_values_stand_between_the_saved_contacts_and_the_agents() {
+fn a_single_calls_values_win_over_the_saved_contacts_and_the_agents() {
     let context = context(json!({ "conversationConfig": { "agent": {
         "dynamicVariables": { "city": "Pune", "plan": "basic", "shop": "Ada's" },
     } } }));
@@ -148,7 +148,7 @@ fn a_single_calls_values_stand_between_the_saved_contacts_and_the_agents() {
     attempt.variables = given.as_object().cloned().unwrap();
     let plan = planned(attempt, &context);
     let value = |name: &str| plan.variables.get(name).map(String::as_str);
-    assert_eq!(value("city"), Some("Bonn"));
+    assert_eq!(value("city"), Some("Delhi"));
     assert_eq!(value("plan"), Some("gold"));
     assert_eq!(value("shop"), Some("Ada's"));
     assert_eq!(value("vip"), Some("true"));

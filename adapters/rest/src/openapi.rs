@@ -62,7 +62,7 @@ const ABOUT: &str = "\
 AI voice agents that place and receive phone calls. Every response except the event stream, recordings, files and this \
 description is JSON in one envelope: `success` with `data`, or `success` false with `error`. `HEAD` works like `GET` \
 without a body. An unknown path returns 404, an unsupported method 405, and an unknown query \
-parameter 400. Everything marked `x-ringback-extension` goes beyond the service document.";
+parameter 400. `x-ringback-extension` marks what other services with this interface lack.";
 
 /// Fields that are not in the service document.
 const OWN_FIELDS: &[(&str, &[&str])] = &[
