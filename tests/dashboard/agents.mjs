@@ -102,7 +102,7 @@ export const agents = {
     await page.getByRole("link", { name: "New agent" }).click();
     await heading(page).filter({ hasText: "New agent" }).waitFor();
     const offered = (name) => page.locator(`[name="${name}"]`)
-      .evaluate((input) => [...(input.list?.options ?? [])].map(({ value, text }) => `${value} ${text}`));
+      .evaluate((select) => [...select.options].slice(1, -1).map(({ value, text }) => `${value} ${text}`));
     await until(async () => (await offered("conversationConfig.tts.voiceId")).join() === `here:mia ${HOSTILE} · here · en`, "the voices");
     assert.deepEqual(await offered("conversationConfig.agent.prompt.llm"), []);
     await page.getByLabel("Name", { exact: true }).fill("Mia");
