@@ -38,8 +38,8 @@ import { Table } from './table.js';
  * @property {any} [filters] Shown above the list.
  */
 
-/** @param {string} name @param {string} code @param {string} message A problem found in the browser. */
-export const fieldProblem = (name, code, message) => new ApiError({ code: 'invalid', message, status: 400, fields: [{ path: name, code, message }] });
+/** A problem found in the browser, in the reader's language. @param {string} name @param {string} code @param {string} message */
+export const fieldProblem = (name, code, message) => new ApiError({ code, message, status: 400, fields: [{ path: name, code: 'own', message }] });
 
 /** @param {Record<string, any>} values */
 const filled = (values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== ''));

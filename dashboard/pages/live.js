@@ -36,8 +36,7 @@ export default function LiveCalls() {
       isHeard=${line.kind && heard?.conversationId === c.conversationId} onListen=${() => { setHeard(c); line.listen(c.conversationId); }}
       onStop=${() => line.stop()} />` }] : []),
     { key: 'status', label: t('calls.filters.status'), render: status },
-    { key: 'words', label: t('liveCalls.words'), wide: true,
-      render: (/** @type {any} */ c) => html`<span class="last-words" title=${words(c.present?.words)}>${words(c.present?.words)}</span>` },
+    { key: 'words', label: t('liveCalls.words'), wide: true, render: (/** @type {any} */ c) => words(c.present?.words) },
     { key: 'mood', label: t('liveCalls.mood'),
       render: (/** @type {any} */ c) => (c.present && c.answeredAt ? html`<${Badge} status=${c.present.mood} />` : '–') },
     { key: 'length', label: t('calls.length'), align: /** @type {const} */ ('end'),

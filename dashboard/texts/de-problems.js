@@ -2,7 +2,7 @@
 /** @type {typeof import('./en-problems.js').default} */
 export default {
   problem: {
-    other: 'Der Dienst sagt: {said}', required: 'Das fehlt.', wrong_type: 'Das hat die falsche Form. Der Dienst sagt: {said}',
+    own: '{said}', other: 'Der Dienst sagt: {said}', required: 'Das fehlt.', wrong_type: 'Das hat die falsche Form. Der Dienst sagt: {said}',
     out_of_range: 'Außerhalb des Bereichs. Der Dienst sagt: {said}', out_of_rangeRange: 'Von {from} bis {to}.',
     out_of_rangeOrNever: 'Von {from} bis {to}, oder -1 für nie.', not_allowed: 'Das ist nicht erlaubt. Der Dienst sagt: {said}',
     not_allowedChoice: 'Möglich ist: {list}.', invalid_valueChoice: 'Möglich ist: {list}.', not_found: 'Das gibt es nicht oder nicht mehr.',

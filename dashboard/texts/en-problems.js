@@ -1,7 +1,7 @@
 // What the service refuses, by code, and by the field's last name and code. {said} are the service's own words.
 export default {
   problem: {
-    other: '{said}', required: 'This is needed.', wrong_type: 'This has the wrong form. {said}', out_of_range: 'Out of range. {said}',
+    own: '{said}', other: '{said}', required: 'This is needed.', wrong_type: 'This has the wrong form. {said}', out_of_range: 'Out of range. {said}',
     out_of_rangeRange: 'Between {from} and {to}.', out_of_rangeOrNever: 'Between {from} and {to}, or -1 for never.', not_allowed: 'This is not allowed. {said}',
     not_allowedChoice: 'Choose one of {list}.', invalid_valueChoice: 'Choose one of {list}.', not_found: 'This does not exist, or not any more.',
     invalid: 'This does not fit. {said}', invalid_value: 'This does not fit. {said}',

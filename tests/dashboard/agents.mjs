@@ -134,7 +134,7 @@ export const agents = {
     await numbers.getByRole("button", { name: "Add" }).click();
     await numbers.getByLabel("Number", { exact: true }).fill("12");
     await button(page, "Create the agent").click();
-    await page.getByText("40 is out of range").waitFor();
+    await page.getByText("Between 1 and 30, or -1 for never.").waitFor();
     await numbers.getByText(/\[0\]\.number: /).waitFor();
     assert.equal((await ask("GET", "/agents?search=Mia")).length, 0);
     await page.getByLabel("Speak up after").fill("9");

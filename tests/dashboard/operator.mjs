@@ -1,7 +1,7 @@
 // Scenarios of a person who has a call: microphone, keys, transfer; and of those who follow several calls.
 
 import assert from "node:assert/strict";
-import { ask, button, checkAccess, close, dialog, inDialog, row, signedIn, until, waitFor } from "./browser.mjs";
+import { account, ask, button, checkAccess, close, dialog, inDialog, row, signedIn, until, waitFor } from "./browser.mjs";
 import { end, eventsOf, fits, isLoud, place, recorded } from "./live.mjs";
 
 const { RINGBACK_URL: service } = process.env;
@@ -105,9 +105,8 @@ export const operator = {
   },
 };
 
-/** Sessions of keys that may do less. */
-async function signedInWith(browser, scopes, path) {
-  const { apiKey, keyId } = await ask("POST", "/me/api-keys", { name: `only ${scopes.join(" and ")}`, scopes });
+/** A page of somebody who signed in by a key. */
+async function signedInBy(browser, apiKey, path) {
   const page = await signedIn(browser);
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("E-mail address").fill(process.env.RINGBACK_EMAIL);
@@ -116,7 +115,13 @@ async function signedInWith(browser, scopes, path) {
   await page.locator('nav a[href="/profile"]').waitFor();
   await page.goto(service + path);
   await page.getByRole("heading", { level: 1 }).waitFor();
-  return { page, keyId };
+  return page;
+}
+
+/** The same by a key that may do less. */
+async function signedInWith(browser, scopes, path) {
+  const { apiKey, keyId } = await ask("POST", "/me/api-keys", { name: `only ${scopes.join(" and ")}`, scopes });
+  return { page: await signedInBy(browser, apiKey, path), keyId };
 }
 
 export const rights = {
@@ -149,6 +154,16 @@ export const rights = {
     await close(page);
     await ask("DELETE", `/me/api-keys/${keyId}`);
     await end(id);
+  },
+
+  async "who signed in by the account's key is named by the account"(browser) {
+    const id = await place(), page = await signedInBy(browser, account.key, `/calls/${id}`);
+    await button(page, "Take over").click();
+    await waitFor(page, LINE);
+    const other = await signedIn(browser, `/calls/${id}`);
+    await waitFor(other, `${process.env.RINGBACK_EMAIL} (account key) has the call`);
+    await end(id);
+    for (const each of [page, other]) await close(each);
   },
 
   async "a key that cannot read gets in, and is told"(browser) {
