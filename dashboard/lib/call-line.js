@@ -122,14 +122,14 @@ function microphoneOf(context, output) {
     async choose(deviceId) {
       const audio = { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true,
         ...(deviceId && { deviceId: { ideal: deviceId } }) };
-      const stream = await navigator.mediaDevices.getUserMedia({ audio });
-      for (const track of tracks()) track.stop();
+      const stream = await navigator.mediaDevices.getUserMedia({ audio }), old = isOver ? stream.getAudioTracks() : tracks();
+      for (const track of old) track.stop();
+      if (isOver) return;
       present?.source.disconnect();
       present = { stream, source: context.createMediaStreamSource(stream) };
       present.source.connect(input);
       for (const track of tracks()) track.enabled = !isMuted;
       if (deviceId) store('microphone', deviceId);
-      if (isOver) stop();
     },
     /** Presses keys, while the microphone is silent. @param {string} keys @returns {boolean} Whether all are keys. */
     press(keys) {

@@ -57,7 +57,7 @@ const texts = {
     rate_limited: 'Zu viele Anfragen oder Anrufe auf einmal. Versuchen Sie es gleich noch einmal.',
     internal: 'Der Dienst hat einen Fehler gemacht. Einzelheiten stehen in seinem Protokoll.',
     forbidden: 'Ihr Schlüssel erlaubt das nicht. {message}', lacks: 'Ihrem Schlüssel fehlt das Recht „{scope}“.',
-    conflict: 'Das hat sich inzwischen geändert. {message}', contact_exists: 'Es gibt schon einen Kontakt mit dieser Nummer.',
+    conflict: 'Das geht gerade nicht. {message}', contact_exists: 'Es gibt schon einen Kontakt mit dieser Nummer.',
     campaign_running: 'Nicht, solange die Kampagne wählt: Pausieren Sie sie zuerst.', invalid_transition: 'Das geht gerade nicht. {message}',
     nothing_to_dial: 'Es ist niemand anzurufen. {message}', in_use: 'Es wird benutzt. {message}', do_not_call: 'Die Nummer steht auf der Sperrliste.',
     number_in_use: 'Die Nummer gehört schon einem anderen Agenten. {message}', not_configured: 'Das ist im Dienst nicht eingerichtet. {message}',

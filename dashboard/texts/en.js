@@ -49,7 +49,7 @@ export default {
     storage_full: 'The disk of the service is full: nothing can be saved until there is room.',
     rate_limited: 'Too many requests or calls at once. Try again soon.',
     internal: 'The service made a mistake. Its log has the details.',
-    forbidden: 'Your key does not allow this. {message}', lacks: 'Your key lacks the right “{scope}”.', conflict: 'This has changed meanwhile. {message}',
+    forbidden: 'Your key does not allow this. {message}', lacks: 'Your key lacks the right “{scope}”.', conflict: '{message}',
     contact_exists: 'There is a contact with this number already.', campaign_running: 'Not while the campaign dials: pause it first.',
     invalid_transition: 'Not possible at the moment. {message}', nothing_to_dial: 'There is nobody to call. {message}', in_use: 'It is in use. {message}',
     do_not_call: 'The number is on the do-not-call list.', number_in_use: 'The number belongs to another agent already. {message}',

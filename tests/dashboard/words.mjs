@@ -20,7 +20,7 @@ export const words = {
     await page.route("**/public/v1/agents/create", refuse(409, "conflict", "the `name` is taken"));
     await page.locator('[name="conversationConfig.turn.turnTimeout"]').fill("9");
     await button(page, "Agenten anlegen").click();
-    await page.getByRole("alert").filter({ hasText: "Das hat sich inzwischen geändert. The name is taken." }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "Das geht gerade nicht. The name is taken." }).waitFor();
     await close(page);
   },
 
