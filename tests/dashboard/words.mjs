@@ -1,7 +1,8 @@
 // Scenarios of words and small things: errors in both languages, ids, lists of voices, documents, deliveries, secrets, unsaved input.
 
 import assert from "node:assert/strict";
-import { ask, button, checkAccess, close, dialog, heading, inDialog, open, receiver, row, signedIn, until, waitFor } from "./browser.mjs";
+import { ask, button, checkAccess, close, dialog, drop, heading, inDialog, open, receiver, row, signedIn, until, waitFor } from "./browser.mjs";
+import { end, place } from "./live.mjs";
 
 const { RINGBACK_URL: service } = process.env;
 
@@ -134,6 +135,42 @@ export const words = {
     isBusy = false;
     await heading(page).filter({ hasText: "Overview" }).waitFor({ timeout: 20_000 });
     await close(page);
+  },
+
+  async "see when a mixed list is called, and not in the time of one zone of many"(browser) {
+    const page = await signedIn(browser, "/campaigns/new");
+    await drop(page, ".drop", "mixed.csv", "phone,name\n+18005550100,Ada\n+4930123456,Ben\n+14155550100,Cy\n+12125550100,Di\n");
+    const weeks = page.getByRole("figure");
+    await weeks.first().getByText(/^All contacts, in the time of /).waitFor();
+    await weeks.first().getByText("4 contacts").waitFor();
+    assert.equal(await weeks.count(), 3);
+    assert.equal(await page.getByText("Adak").count(), 0);
+    await waitFor(page, "and 1 more zone");
+    await ask("PATCH", "/safeguards", { callingHours: { mode: "enforce" } });
+    await page.reload();
+    await drop(page, ".drop", "toll-free.csv", "phone,name\n+18005550100,Ada\n");
+    await waitFor(page, "Numbers without a known place are called only while");
+    assert.equal(await weeks.count(), 1);
+    await checkAccess(page, "the map of a mixed list");
+    await ask("PATCH", "/safeguards", { callingHours: null });
+    await close(page);
+  },
+
+  async "no scroll bar where there is room, in English and German"(browser) {
+    await end(await place("Somebody with a name of some length"));
+    for (const locale of ["en-GB", "de-DE"]) {
+      const page = await signedIn(browser, "/", { locale, viewport: { width: 1440, height: 900 } });
+      for (const path of ["/", "/settings", "/profile", "/live"]) {
+        await page.goto(service + path);
+        await heading(page).waitFor();
+        await page.waitForTimeout(1000);
+        const bars = await page.locator(".table-box").evaluateAll((boxes) => boxes
+          .filter((box) => box.scrollWidth > box.clientWidth || (box.matches(".short") && box.scrollHeight > box.clientHeight))
+          .map((box) => `${box.getAttribute("aria-label")} ${box.scrollWidth}/${box.clientWidth} ${box.scrollHeight}/${box.clientHeight}`));
+        assert.deepEqual(bars, [], `${path}, ${locale}`);
+      }
+      await close(page);
+    }
   },
 
   async "launch and save are in sight on narrow screens, and nothing touches the edge"(browser) {
