@@ -148,12 +148,13 @@ export const rights = {
     }
     for (const path of ["/contacts", "/do-not-call", "/numbers", "/knowledge", "/tools", "/campaigns"]) {
       await page.goto(service + path);
-      await page.getByText(/ yet\.|is empty|^Columns$/).or(page.getByRole("row")).first().waitFor();
+      await page.locator(".empty, .table-box").first().waitFor();
       assert.equal(await page.getByRole("main").getByRole("button", { name: /^(Add|Assign|Delete)/ }).count(), 0, path);
     }
     await close(page);
     await ask("DELETE", `/me/api-keys/${keyId}`);
-    await end(id);
+    // The simulated person may have hung up.
+    await end(id).catch(() => {});
   },
 
   async "who signed in by the account's key is named by the account"(browser) {
