@@ -1,6 +1,6 @@
 // The start: texts, a login link, the session, and then the shell or the sign-in.
 import { html, render } from './lib/ui.js';
-import { ApiError, post, request, signedIn } from './lib/api.js';
+import { ApiError, isPassing, pause, post, request, signedIn } from './lib/api.js';
 import { loadTexts, t } from './lib/i18n.js';
 import { match, startRouter } from './lib/router.js';
 import { routes } from './routes.js';
@@ -8,6 +8,7 @@ import { Shell } from './components/shell.js';
 import { LinkQuestion, SignInPage } from './components/sign-in.js';
 import { Failure, errorText } from './components/states.js';
 
+const TRY_AGAIN_MS = 5_000;
 const root = /** @type {HTMLElement} */ (document.getElementById('app'));
 
 /** Exchanges the token of a login link, which leaves the address before anything else happens. @returns {Promise<string | undefined>} the problem */
@@ -16,18 +17,23 @@ async function useLoginLink() {
   if (!token) return;
   history.replaceState(null, '', location.pathname + location.search);
   try {
-    const email = await signedInAs();
-    if (email && !await wantsLink(email)) return;
+    const present = await signedInAs();
+    if (present && !await wantsLink(present.email)) return;
     await post('/session', { token }, { anonymous: true });
   } catch (error) {
     return error instanceof ApiError && error.status === 401 ? t('signIn.linkUsed') : errorText(error);
   }
 }
 
-/** The account of the present session; asking spends no link. @returns {Promise<string | undefined>} */
+/** The account of the present session and its scopes; asking spends no link. @returns {Promise<{ email: string, scopes: string[] } | undefined>} */
 async function signedInAs() {
+  const once = { patient: false, anonymous: true };
   try {
-    return (await request('GET', '/me', { patient: false, anonymous: true })).data.email;
+    // Without the scope `read` an account has no name.
+    const [sessions, me] = await Promise.all([request('GET', '/session', { ...once, query: { pageSize: 100 } }),
+      request('GET', '/me', once).catch((error) => { if (error.status !== 403) throw error; })]);
+    const present = sessions.data.find((/** @type {any} */ each) => each.isPresent);
+    return { email: me?.data.email ?? present?.keyName ?? '', scopes: present?.scopes ?? [] };
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
   }
@@ -47,16 +53,19 @@ function wantsLink(email) {
 /** @param {string} [problem] */
 async function start(problem) {
   try {
-    const email = await signedInAs();
-    if (email) {
-      signedIn(email);
-      return render(html`<${Shell} email=${email} />`, root);
+    const present = await signedInAs();
+    if (present) {
+      signedIn(present.email, present.scopes);
+      return render(html`<${Shell} email=${present.email} />`, root);
     }
     removeFrame();
     render(html`<${SignInPage} problem=${problem} onSignedIn=${() => start()} />`, root);
   } catch (error) {
     removeFrame();
     render(html`<main class="sign-in"><h1>Ringback</h1><${Failure} error=${error} onRetry=${() => location.reload()} /></main>`, root);
+    if (!(error instanceof ApiError) || !isPassing(error)) return;
+    await pause(TRY_AGAIN_MS);
+    return start(problem);
   }
 }
 

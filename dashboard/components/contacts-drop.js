@@ -102,7 +102,7 @@ function DropZone({ file, onFile }) {
     <button type="button" onClick=${() => input.current?.click()}>${file ? t('contactsFile.other') : t('contactsFile.choose')}</button>
     <input ref=${input} class="hidden" type="file" accept=".csv,text/csv" tabindex="-1" aria-label=${t('contactsFile.choose')}
       onChange=${(/** @type {any} */ event) => { onFile(event.target.files[0]); event.target.value = ''; }} />
-    ${!file && html`<p class="help">${t('contactsFile.format')}
+    ${!file && html`<p class="help">${t('contactsFile.format')}${' '}
       <a href=${SAMPLE} download="contacts.csv">${t('firstSteps.sample')}</a></p>`}
   </div>`;
 }

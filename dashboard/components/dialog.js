@@ -1,7 +1,7 @@
 // Dialogs and short messages.
 import { html, useEffect, useLayoutEffect, useRef } from '../lib/ui.js';
 import { createStore, useStore } from '../lib/store.js';
-import { t } from '../lib/i18n.js';
+import { sentence, t } from '../lib/i18n.js';
 import { errorText } from './states.js';
 
 /**
@@ -19,7 +19,10 @@ export function Dialog({ title, onClose, children }) {
       if (before?.isConnected) before.focus();
     };
   }, []);
-  return html`<dialog ref=${element} aria-labelledby="dialog-title" onCancel=${(/** @type {Event} */ event) => { event.preventDefault(); onClose?.(); }}>
+  // At the second Escape, browsers close a dialog that refused the first one.
+  const onKeyDown = (/** @type {KeyboardEvent} */ event) => { if (event.key === 'Escape' && !onClose) event.preventDefault(); };
+  return html`<dialog ref=${element} aria-labelledby="dialog-title" onKeyDown=${onKeyDown}
+    onCancel=${(/** @type {Event} */ event) => { event.preventDefault(); onClose?.(); }}>
     <h2 id="dialog-title">${title}</h2>${children}
   </dialog>`;
 }
@@ -37,7 +40,7 @@ let nextId = 0;
 /** Says something that needs no answer. @param {string} text @param {{ bad?: boolean }} [options] */
 export function toast(text, options = {}) {
   const id = ++nextId;
-  messages.set([...messages.get().slice(-3), { id, text, bad: !!options.bad }]);
+  messages.set([...messages.get().slice(-3), { id, text: sentence(text), bad: !!options.bad }]);
   setTimeout(() => dismiss(id), options.bad ? 15_000 : 6_000);
 }
 /** @param {any} error */

@@ -1,11 +1,12 @@
 // The one form: drawn from a description of its fields.
 import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
-import { ApiError } from '../lib/api.js';
+import { ApiError, may } from '../lib/api.js';
 import { number, t } from '../lib/i18n.js';
 import { useUnsaved } from '../lib/router.js';
 import { Changes } from './changes.js';
 import { Rows } from './rows.js';
-import { errorText } from './states.js';
+import { problemText } from '../lib/problems.js';
+import { errorText, Lacks } from './states.js';
 
 /**
  * @typedef {object} Field
@@ -32,6 +33,7 @@ import { errorText } from './states.js';
  * @property {import('./rows.js').RowColumn[]} [columns] Of `rows`.
  * @property {boolean} [code] Of a `textarea`: text for machines.
  * @property {{ value: string, label: string }[]} [suggestions] Offered while typing.
+ * @property {(value: any) => string | undefined | false} [warn] What is unusual about the value; it is sent all the same.
  */
 /** @typedef {{ key: string, label: string, help?: string, fields: Field[], open?: boolean }} Group Closed ones are opened for an error. */
 /** @typedef {Record<string, string>} Errors By field name. */
@@ -43,6 +45,8 @@ export const atMost = (most) => (value) => {
 };
 
 let forms = 0;
+/** To which a text's field grows. */
+const MOST_LINES = 20;
 
 /**
  * Fields whose values the caller keeps.
@@ -52,13 +56,15 @@ export function Fields({ fields, values, errors = {}, onChange }) {
   const prefix = useMemo(() => `f${++forms}`, []);
   return fields.filter((field) => !field.when || field.when(values)).map((field) => {
     const id = `${prefix}-${field.name.replace(/[.\s]/g, '-')}`, error = errors[field.name] ?? field.check?.(values[field.name]);
-    const describedBy = [field.help && `${id}-help`, error && `${id}-error`].filter(Boolean).join(' ') || undefined;
+    const warning = !error && field.warn?.(values[field.name]);
+    const describedBy = [field.help && `${id}-help`, error && `${id}-error`, warning && `${id}-warning`].filter(Boolean).join(' ') || undefined;
     const { placeholder } = field, shownField = typeof placeholder === 'function' ? { ...field, placeholder: placeholder(values) } : field;
     const control = { field: shownField, id, value: values[field.name], describedBy, invalid: !!error,
       onChange: (/** @type {any} */ value) => onChange(field.name, value) };
     const check = field.type === 'checkbox', group = field.type === 'checks' || field.type === 'rows';
     const notes = html`
       ${field.help && html`<p class="help" id=${`${id}-help`}>${field.help}</p>`}
+      ${warning && html`<p class="warn-text" id=${`${id}-warning`}>${warning}</p>`}
       ${error && html`<p class="error" id=${`${id}-error`}>${error}</p>`}`;
     if (group) {
       return html`<fieldset key=${field.name} class=${`field${error ? ' invalid' : ''}`} tabindex="-1" aria-describedby=${describedBy}>
@@ -88,8 +94,8 @@ function Control({ field, id, value, onChange, describedBy, invalid }) {
   const typed = (/** @type {any} */ event) => onChange(event.target.value);
   switch (field.type) {
     case 'textarea':
-      return html`<textarea ...${shared} class=${field.code ? 'code' : null} spellcheck=${!field.code} rows=${field.rows ?? 4} value=${value ?? ''}
-        onInput=${typed}></textarea>`;
+      return html`<textarea ...${shared} class=${field.code ? 'code' : null} spellcheck=${!field.code}
+        rows=${Math.max(field.rows ?? 4, Math.min(MOST_LINES, String(value ?? '').split('\n').length))} value=${value ?? ''} onInput=${typed}></textarea>`;
     case 'checkbox':
       return html`<input ...${shared} required=${false} type="checkbox" checked=${value ?? field.default ?? false}
         onChange=${(/** @type {any} */ event) => onChange(event.target.checked)} />`;
@@ -140,8 +146,9 @@ export function fieldErrors(error, fields) {
     const field = fields.find(({ name }) => problem.path === name || problem.path.startsWith(`${name}.`) || problem.path.startsWith(`${name}[`));
     // Where a field holds many values, the rest of the path says which.
     const inner = field?.check ? problem.path.slice(field.name.length) : '';
-    if (field) errors[field.name] ??= inner ? `${inner.replace(/^\./, '')}: ${problem.message}` : problem.message;
-    else errors[''] = [errors[''], `${problem.path}: ${problem.message}`].filter(Boolean).join('\n');
+    const text = problemText(problem);
+    if (field) errors[field.name] ??= inner ? `${inner.replace(/^\./, '')}: ${text}` : text;
+    else errors[''] = [errors[''], `${problem.path}: ${text}`].filter(Boolean).join('\n');
   }
   if (Object.keys(errors).length === 0) errors[''] = errorText(error);
   return errors;
@@ -161,17 +168,18 @@ export function fieldErrors(error, fields) {
  * @param {boolean} [props.showChanges] Lists what changed before it is saved.
  * @param {boolean} [props.danger] The button does something dangerous.
  * @param {boolean} [props.disabled] It cannot be sent now.
+ * @param {string} [props.scope] What the session needs to send it.
  * @param {any} [props.beside] Further buttons beside it.
  * @param {any} [props.children]
  */
 export function Form({ groups, fields = groups?.flatMap((group) => group.fields) ?? [], values: saved = {}, edits = {}, submit, onSubmit, onCancel,
-  onEdit, showChanges, danger, disabled, beside, children }) {
+  onEdit, showChanges, danger, disabled, scope = '', beside, children }) {
   const [touched, setTouched] = useState(/** @type {Record<string, any>} */ (edits));
   const [errors, setErrors] = useState(/** @type {Errors} */ ({}));
   const [refusals, setRefusals] = useState(0);
   const [busy, setBusy] = useState(false);
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
-  const values = { ...saved, ...touched };
+  const values = { ...saved, ...touched }, isAllowed = !scope || may(scope);
   const changes = fields.filter(({ name }) => name in touched && JSON.stringify(touched[name]) !== JSON.stringify(saved[name]));
   const isShown = (/** @type {Field} */ field) => !field.when || field.when(values);
   useEffect(() => onEdit?.(Object.fromEntries(changes.map(({ name }) => [name, values[name]]))));
@@ -188,7 +196,7 @@ export function Form({ groups, fields = groups?.flatMap((group) => group.fields)
   /** @param {Event} event */
   async function send(event) {
     event.preventDefault();
-    if (busy || disabled) return;
+    if (busy || disabled || !isAllowed) return;
     const wrong = fields.map((field) => [field.name, isShown(field) && field.check?.(values[field.name])]).filter(([, problem]) => problem);
     if (wrong.length) return refuse(Object.fromEntries(wrong));
     setBusy(true);
@@ -210,8 +218,9 @@ export function Form({ groups, fields = groups?.flatMap((group) => group.fields)
     changes=${changes.map((field) => ({ label: field.label, old: sayValue(field, saved[field.name]), next: sayValue(field, values[field.name]) }))} />`;
   const end = html`
     ${errors[''] && html`<p class="alert bad" role="alert" tabindex="-1">${errors['']}</p>`}
+    ${!isAllowed && html`<${Lacks} scope=${scope} />`}
     <div class="actions">
-      <button class=${danger ? 'danger' : 'primary'} aria-disabled=${busy || !!disabled}>${busy ? t('form.sending') : submit}</button>
+      ${isAllowed && html`<button class=${danger ? 'danger' : 'primary'} aria-disabled=${busy || !!disabled}>${busy ? t('form.sending') : submit}</button>`}
       ${beside}
       ${onCancel && html`<button type="button" onClick=${onCancel}>${t('common.cancel')}</button>`}
       ${groups && changes.length > 0 && html`<button type="button" onClick=${() => { setTouched({}); setErrors({}); }}>${t('form.discard')}</button>`}

@@ -16,7 +16,11 @@ export function Menu({ label, children, button }) {
   const onClick = (/** @type {Event} */ event) => {
     if (/** @type {Element} */ (event.target).closest('button, a')) close();
   };
-  const onToggle = () => box.current?.classList.toggle('to-right', box.current.getBoundingClientRect().right < 220);
+  // To the right where it would cover what is left of the page's content.
+  const onToggle = () => {
+    const panel = box.current?.querySelector('.menu-body'), edge = document.getElementById('main')?.getBoundingClientRect().left ?? 0;
+    if (panel) box.current?.classList.toggle('to-right', box.current.getBoundingClientRect().right - panel.clientWidth < edge);
+  };
   return html`<details class="menu" ref=${box} onToggle=${onToggle} onKeyDown=${onKeyDown} onFocusOut=${onFocusOut}>
     <summary class=${button ? 'button' : ''}>${label}</summary><div class="menu-body" onClick=${onClick}>${children}</div>
   </details>`;

@@ -1,6 +1,6 @@
 // A resource of the API as a list with a form and a deletion; a page only describes its columns and fields.
 import { html, useMemo, useState } from '../lib/ui.js';
-import { ApiError, del, get, newKey, patch, post } from '../lib/api.js';
+import { ApiError, del, get, may, newKey, patch, post } from '../lib/api.js';
 import { useEvents, useList } from '../lib/data.js';
 import { t } from '../lib/i18n.js';
 import { mergePatch } from '../lib/merge.js';
@@ -8,6 +8,7 @@ import { setQuery, useQuery } from '../lib/router.js';
 import { Dialog, toast, toastError } from './dialog.js';
 import { Form } from './form.js';
 import { Icon } from './icons.js';
+import { Ids } from './secret.js';
 import { Search } from './search.js';
 import { Table } from './table.js';
 
@@ -24,6 +25,8 @@ import { Table } from './table.js';
  * @property {(values: Record<string, any>) => Record<string, any>} [body] The whole body; by default the values that are not empty.
  * @property {(values: Record<string, any>, key: string) => Promise<any>} [create] By default a POST of the body.
  * @property {(values: Record<string, any>, row: any) => Promise<any>} [update] By default a PATCH of what changed.
+ * @property {string} [scope] What changes need; by default `write`.
+ * @property {(row: any) => any} [show] What a row opens instead of a form.
  * @property {boolean} [fixed] Rows cannot be changed.
  * @property {boolean} [kept] Rows cannot be deleted.
  * @property {boolean} [whole] The list's rows hold everything, and cannot be read one by one.
@@ -35,8 +38,8 @@ import { Table } from './table.js';
  * @property {any} [filters] Shown above the list.
  */
 
-/** @param {string} name @param {string} code @param {string} message A problem found in the browser. */
-export const fieldProblem = (name, code, message) => new ApiError({ code: 'invalid', message, status: 400, fields: [{ path: name, code, message }] });
+/** A problem found in the browser, in the reader's language. @param {string} name @param {string} code @param {string} message */
+export const fieldProblem = (name, code, message) => new ApiError({ code, message, status: 400, fields: [{ path: name, code: 'own', message }] });
 
 /** @param {Record<string, any>} values */
 const filled = (values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== ''));
@@ -72,11 +75,12 @@ export function Resource({ kind, level = 1, inTab }) {
       heading?.focus();
     });
   }
-  const columns = kind.kept ? kind.columns : [...kind.columns, {
+  const { scope = 'write' } = kind;
+  const columns = kind.kept || !may(scope) ? kind.columns : [...kind.columns, {
     key: 'actions', label: t('resource.actions'), render: (/** @type {any} */ row) => html`<button class="small"
       aria-label=${t('resource.deleteName', { name: kind.name(row) })} onClick=${() => setOpen({ row, deletes: true })}>${t('common.delete')}</button>`,
   }];
-  const add = html`<button class="primary" onClick=${() => setOpen({ row: null })}><${Icon} name="plus" />${t(`${kind.texts}.add`)}</button>`;
+  const add = may(scope) && html`<button class="primary" onClick=${() => setOpen({ row: null })}><${Icon} name="plus" />${t(`${kind.texts}.add`)}</button>`;
   const filters = kind.search
     ? html`<${Search} label=${t(`${kind.texts}.search`)} value=${search ?? ''}
       onSearch=${(/** @type {string} */ text) => setQuery({ search: text })} />${kind.filters}` : kind.filters;
@@ -87,7 +91,8 @@ export function Resource({ kind, level = 1, inTab }) {
       : html`<div class="head">${level === 1 ? html`<h1>${title}</h1>` : html`<h2>${title}</h2>`}${add}</div>${help}`}
     <div class="stack"><${Table} label=${title} list=${list} columns=${columns} rowKey=${kind.id} href=${kind.href} filters=${filters}
       onOpen=${kind.fixed || kind.href ? undefined : change} empty=${search && kind.search ? t('resource.noMatch') : t(`${kind.texts}.none`)} /></div>
-    ${open && (open.deletes
+    ${open && (open.row && !open.deletes && kind.show ? html`<${Dialog} title=${kind.name(open.row)} onClose=${close}>${kind.show(open.row)}
+        <div class="actions"><button class="primary" onClick=${close}>${t('common.close')}</button></div><//>` : open.deletes
       ? html`<${DeleteDialog} kind=${kind} row=${open.row} onClose=${close} onDone=${gone} />`
       : html`<${FormDialog} kind=${kind} ...${open} onClose=${close} onStale=${() => change(open.row)}
           onDone=${(/** @type {any} */ data) => { done(open.row ? 'resource.saved' : 'resource.added'); if (!open.row) kind.onCreated?.(data); }} />`)}`;
@@ -116,8 +121,10 @@ export function FormDialog({ kind, row, etag, onClose, onStale, onDone }) {
   const update = (/** @type {Record<string, any>} */ values) =>
     patch(`${kind.path}/${encodeURIComponent(kind.id(row))}`, mergePatch(body(saved), body(values)), { ifMatch: etag });
   return html`<${Dialog} title=${row ? t('resource.changeName', { name: kind.name(row) }) : t(`${kind.texts}.add`)} onClose=${onClose}>
-    <${Form} fields=${fields} values=${saved} submit=${row ? t('common.save') : t(`${kind.texts}.add`)} showChanges=${!!row} onCancel=${onClose}
-      onSubmit=${save} /><//>`;
+    <${Form} fields=${fields} values=${saved} submit=${row ? t('common.save') : t(`${kind.texts}.add`)}
+      showChanges=${!!row} onCancel=${onClose} scope=${kind.scope ?? 'write'}
+      onSubmit=${save} />
+    ${row && !kind.whole && html`<${Ids} id=${kind.id(row)} path=${`${kind.path}/${encodeURIComponent(kind.id(row))}`} />`}<//>`;
 }
 
 /** Deletes a row; where it is in use, the service says by what. @param {{ kind: Kind, row: any, onClose: () => void, onDone: () => void }} props */

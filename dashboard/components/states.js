@@ -1,18 +1,23 @@
 // Small things that say how something is: badges, times, errors, tabs.
 import { html, useEffect, useState } from '../lib/ui.js';
-import { ApiError } from '../lib/api.js';
-import { dateTime, duration, relative, t } from '../lib/i18n.js';
+import { ApiError, may, ownAccount } from '../lib/api.js';
+import { dateTime, duration, relative, sentence, t } from '../lib/i18n.js';
+import { problemText } from '../lib/problems.js';
 import { createStore, useStore } from '../lib/store.js';
 
 /** An error in words. @param {any} error @returns {string} */
 export function errorText(error) {
   if (!(error instanceof ApiError)) return t('error.unknown');
   if (error.code === 'network') return t('error.network');
-  return t(`error.${error.code}`, { fallback: error.message || t('error.unknown') }).replace('{message}', error.message);
+  if (error.fields.length > 0) return error.fields.map((each) => `${each.path}: ${problemText(each)}`).join('\n');
+  return t(`error.${error.code}`, { fallback: sentence(error.message) || t('error.unknown'), message: sentence(error.message) });
 }
 
 /** The name of a key or session, as the record has it. @param {string | null | undefined} name */
-export const person = (name) => (name === 'account key' ? t('callNow.accountKey') : name);
+export const person = (name) => (name === 'account key' ? t('callNow.accountKey', { email: ownAccount() }) : name);
+
+/** Says that the session lacks a scope; nothing if it has it. @param {{ scope: string }} props */
+export const Lacks = ({ scope }) => !may(scope) && html`<p class="help">${t('error.lacks', { scope: t(`profile.scopeNames.${scope}`) })}</p>`;
 
 /** The other person of a call: the name used in it, or else the number. @param {any} call */
 export const callee = (call) => call.contactName || call.contactNumber || call.phoneNumber || t(call.test ? 'liveCalls.test' : 'calls.noNumber');
@@ -49,15 +54,15 @@ export function Since({ at }) {
 }
 
 /**
- * @param {{ label: string, tabs: { key: string, label: string }[], current: string, onChange: (key: string) => void, children?: any }} props
+ * @param {{ label: string, tabs: { key: string, label: string }[], current: string, onChange: (key: string) => any, children?: any }} props
+ *   `onChange` may refuse with `false`.
  */
 export function Tabs({ label, tabs, current, onChange, children }) {
   const onKeyDown = (/** @type {any} */ event) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
     if (!step) return;
     const next = tabs[(tabs.findIndex(({ key }) => key === current) + step + tabs.length) % tabs.length];
-    onChange(next.key);
-    event.currentTarget.querySelector(`[data-key="${next.key}"]`)?.focus();
+    if (onChange(next.key) !== false) event.currentTarget.querySelector(`[data-key="${next.key}"]`)?.focus();
   };
   return html`<div role="tablist" aria-label=${label} class="tabs" onKeyDown=${onKeyDown}>
     ${tabs.map((tab) => html`<button role="tab" id=${`tab-${tab.key}`} data-key=${tab.key} aria-selected=${tab.key === current}

@@ -4,7 +4,7 @@ import { t } from '../lib/i18n.js';
 import { Menu } from './menu.js';
 import { Failure } from './states.js';
 
-const ROW = 44, AHEAD = 10;
+const ROW = 44, AHEAD = 10, GROWS = 60;
 
 /**
  * @typedef {object} Column
@@ -26,7 +26,7 @@ const ROW = 44, AHEAD = 10;
  * @param {(row: any) => void} [props.onOpen] What the row's name opens where it leads nowhere.
  * @param {any} [props.empty] Shown without rows.
  * @param {any} [props.filters] Shown above, left of the choice of columns.
- * @param {boolean} [props.short] Grows with its rows, up to 10 of them.
+ * @param {boolean} [props.short] Grows with its rows, up to 60 of them; longer ones show 10.
  */
 export function Table({ label, list, columns, rowKey, href, onOpen, empty, filters, short }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
@@ -83,7 +83,8 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
     </div>`}
     ${list.error && html`<${Failure} error=${list.error} onRetry=${() => list.more()} />`}
     ${rows.length === 0 && !list.hasMore && !list.error ? html`<div class="empty">${empty ?? t('common.nothing')}</div>` : html`
-    <div class=${`table-box${short ? ' short' : ''}`} ref=${box} onScroll=${measure} onKeyDown=${onKeyDown} tabindex="0" role="group"
+    <div class=${`table-box${!short ? '' : list.hasMore || rows.length > GROWS ? ' short' : ' short whole'}`}
+      ref=${box} onScroll=${measure} onKeyDown=${onKeyDown} tabindex="0" role="group"
       aria-label=${label} aria-busy=${list.loading}>
       <table aria-rowcount=${list.hasMore ? -1 : rows.length + 1} aria-label=${label}>
         <thead><tr aria-rowindex="1">${visible.map((column) => html`<th scope="col" class=${cell(column)}>${column.label}</th>`)}</tr></thead>

@@ -1,25 +1,34 @@
-// A picture of the week: when calls are made, in the callees' own time.
+// A picture of the week: when calls are made to all of a list, and to each place in its own time.
 import { html, useMemo } from '../lib/ui.js';
-import { locale, t } from '../lib/i18n.js';
+import { locale, t, zone as ownZone } from '../lib/i18n.js';
 import { callingWeek } from '../lib/phone-zones.js';
 
-const CELL = 10, GAP = 2, LEFT = 34, TOP = 16, SHOWN = 3;
+const CELL = 10, GAP = 2, LEFT = 34, TOP = 16, SHOWN = 2;
 
 /** @param {{ places: import('../lib/phone-zones.js').Place[], window: any, hours: any }} props */
 export function CallingWeeks({ places, window, hours }) {
   if (places.length === 0) return null;
+  const common = window?.timezone || ownZone;
+  // Those in several zones have no time of their own.
+  const inOwnTime = places.filter(({ zones }) => zones.length === 1), isMixed = places.length > 1 || inOwnTime.length === 0;
+  const shown = (isMixed ? inOwnTime : places).slice(0, SHOWN);
   return html`<div class="weeks">
-    ${places.slice(0, SHOWN).map((place) => html`<${Week} key=${place.zones.join()} place=${place} window=${window} hours=${hours} />`)}</div>
-    ${places.length > SHOWN && html`<p class="muted">${t('week.more', { n: places.length - SHOWN })}</p>`}`;
+    ${isMixed && html`<${Week} name=${t('week.all', { zone: cityOf(common) })} places=${places} zone=${common} window=${window} hours=${hours} />`}
+    ${shown.map((place) => html`<${Week} key=${place.zones[0]} name=${cityOf(place.zones[0])} places=${[place]} zone=${place.zones[0]}
+      window=${window} hours=${hours} />`)}</div>
+    ${inOwnTime.length < places.length && hours?.mode === 'enforce' && html`<p class="muted">${t('week.several')}</p>`}
+    ${inOwnTime.length > SHOWN && html`<p class="muted">${t('week.more', { n: inOwnTime.length - SHOWN })}</p>`}`;
 }
 
-/** @param {{ place: import('../lib/phone-zones.js').Place, window: any, hours: any }} props */
-function Week({ place, window, hours }) {
-  const week = useMemo(() => callingWeek(place, window, hours), [place, JSON.stringify([window, hours])]);
-  const city = place.zones[0].split('/').at(-1)?.replaceAll('_', ' ');
-  const name = place.zones.length > 1 ? t('week.several', { city, n: place.zones.length - 1 }) : city;
+/** @param {string} zone */
+const cityOf = (zone) => zone.split('/').at(-1)?.replaceAll('_', ' ') ?? zone;
+
+/** @param {{ name: string, places: import('../lib/phone-zones.js').Place[], zone: string, window: any, hours: any }} props */
+function Week({ name, places, zone, window, hours }) {
+  const week = useMemo(() => callingWeek(places, zone, window, hours), [places, zone, JSON.stringify([window, hours])]);
+  const numbers = places.reduce((sum, place) => sum + place.numbers, 0);
   const words = weekText(week);
-  return html`<figure class="week"><figcaption><b>${name}</b> <span class="muted">${t('week.contacts', { n: place.numbers })}</span><br />${words}</figcaption>
+  return html`<figure class="week"><figcaption><b>${name}</b> <span class="muted">${t('week.contacts', { n: numbers })}</span><br />${words}</figcaption>
     <svg viewBox=${`0 0 ${LEFT + 24 * (CELL + GAP)} ${TOP + 7 * (CELL + GAP)}`} aria-hidden="true">
       ${[0, 6, 12, 18].map((hour) => html`<text x=${LEFT + hour * (CELL + GAP)} y="10">${hour}</text>`)}
       ${week.map((hoursOfDay, day) => html`<text x="0" y=${TOP + day * (CELL + GAP) + 9}>${dayName(day)}</text>

@@ -36,18 +36,23 @@ export const sessionEnded = createStore(false);
 /** The account that another tab of this browser was signed in to after this one. */
 export const otherAccount = createStore('');
 const accounts = new BroadcastChannel('ringback.account');
-let ownEmail = '';
+let ownEmail = '', scopes = /** @type {string[]} */ ([]);
 const compare = (/** @type {string} */ email) => { if (ownEmail) otherAccount.set(email === ownEmail ? '' : email); };
 accounts.onmessage = (/** @type {MessageEvent} */ event) => compare(event.data);
 // A tab that signed in may have been closed before it told the others.
 addEventListener('focus', () => {
   if (ownEmail) get('/me', { patient: false, anonymous: true }).then((answer) => compare(answer.data.email), () => {});
 });
-/** Tells other tabs who is signed in, and learns it from them. @param {string} email */
-export function signedIn(email) {
+/** Tells other tabs who is signed in, and learns it from them. @param {string} email @param {string[]} rights Scopes of the session. */
+export function signedIn(email, rights) {
   ownEmail = email;
+  scopes = rights;
   accounts.postMessage(email);
 }
+/** The e-mail address of the account. */
+export const ownAccount = () => ownEmail;
+/** Whether the session has a scope; what it lacks is not offered. @param {string} scope */
+export const may = (scope) => scopes.includes(scope);
 
 /** A key for one creating request; keep it while the same form is sent again. */
 export const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, '0')).join('');
@@ -99,8 +104,8 @@ export async function request(method, path, options = {}) {
   }
 }
 
-/** @param {ApiError} error */
-const isPassing = (error) => error.code === 'network' || error.status === 503 && error.code !== 'storage_full' || error.status === 429;
+/** Whether the same request may work in a moment. @param {ApiError} error */
+export const isPassing = (error) => error.code === 'network' || error.status === 503 && error.code !== 'storage_full' || error.status === 429;
 
 /** @param {string} method @param {string} path @param {Options} options @returns {Promise<Answer>} */
 async function send(method, path, options) {

@@ -1,5 +1,8 @@
 // The sound of a call in this browser: a WebSocket of the API, with the worklets of the call button (docs/widget.md).
 
+import { store, stored } from './i18n.js';
+import { tonesOf } from './tones.js';
+
 /**
  * Frames have 20 ms: those that are kept before they are played, and the most that may wait. More would be too far behind the call.
  * A listener gets five at a time.
@@ -39,23 +42,19 @@ export class LineError extends Error {
  */
 export async function openLine({ url, start, isApart, withMicrophone, farewell, onEnd }, signal) {
   const context = new AudioContext(), gain = context.createGain(), sound = context.createAnalyser(), voice = context.createAnalyser();
-  /** @type {MediaStream | undefined} */
-  let stream;
+  const microphone = withMicrophone ? microphoneOf(context, voice) : undefined;
   /** @type {WebSocket | undefined} */
   let socket;
   let last = farewell;
   const close = () => {
-    for (const track of stream?.getTracks() ?? []) track.stop();
+    microphone?.stop();
     if (context.state !== 'closed') context.close();
     if (socket?.readyState === WebSocket.OPEN && last) socket.send(JSON.stringify(last));
     socket?.close(1000);
   };
   signal.addEventListener('abort', close, { once: true });
   try {
-    if (withMicrophone) {
-      const audio = { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true };
-      stream = await navigator.mediaDevices.getUserMedia({ audio });
-    }
+    await microphone?.choose(stored('microphone') ?? '');
     await context.audioWorklet.addModule('/widget-audio.js');
     signal.throwIfAborted();
     await context.resume();
@@ -74,11 +73,11 @@ export async function openLine({ url, start, isApart, withMicrophone, farewell, 
   }
   const open = socket, send = (/** @type {any} */ message) => { if (open.readyState === WebSocket.OPEN) open.send(JSON.stringify(message)); };
   open.onclose = ({ code, reason }) => { if (!signal.aborted) { close(); onEnd?.(code, reason); } };
-  if (stream) {
-    const microphone = new AudioWorkletNode(context, 'ringback-microphone', { numberOfOutputs: 0 });
-    context.createMediaStreamSource(stream).connect(voice).connect(microphone);
+  if (microphone) {
+    const recorder = new AudioWorkletNode(context, 'ringback-microphone', { numberOfOutputs: 0 });
+    voice.connect(recorder);
     // On a slow network, audio is dropped instead of delayed.
-    microphone.port.onmessage = ({ data }) => {
+    recorder.port.onmessage = ({ data }) => {
       if (open.readyState === WebSocket.OPEN && open.bufferedAmount < MOST_UNSENT) open.send(data);
     };
   }
@@ -88,9 +87,69 @@ export async function openLine({ url, start, isApart, withMicrophone, farewell, 
     /** Decibels of what is heard. */
     sound: () => decibels(sound),
     /** Decibels of the microphone, if there is one. */
-    voice: stream && (() => decibels(voice)),
+    voice: microphone && (() => decibels(voice)),
+    microphone,
     /** Closes with another farewell. @param {any} message */
     leave: (message) => { last = message; },
+  };
+}
+
+/**
+ * A microphone that can be muted and replaced by another one, and tones in its place.
+ * @param {AudioContext} context @param {AudioNode} output
+ */
+function microphoneOf(context, output) {
+  const input = context.createGain();
+  input.connect(output);
+  /** @type {{ stream: MediaStream, source: AudioNode } | undefined} */
+  let present;
+  let isMuted = false, isOver = false;
+  const tracks = () => present?.stream.getAudioTracks() ?? [];
+  function stop() {
+    isOver = true;
+    for (const track of tracks()) track.stop();
+  }
+  return {
+    stop,
+    /** The one in use. */
+    device: () => tracks()[0]?.getSettings().deviceId ?? '',
+    /** @param {boolean} muted */
+    mute(muted) {
+      isMuted = muted;
+      for (const track of tracks()) track.enabled = !muted;
+    },
+    /** @param {string} deviceId Kept for the next call; empty for the browser's choice. */
+    async choose(deviceId) {
+      const audio = { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true,
+        ...(deviceId && { deviceId: { ideal: deviceId } }) };
+      const stream = await navigator.mediaDevices.getUserMedia({ audio }), old = isOver ? stream.getAudioTracks() : tracks();
+      for (const track of old) track.stop();
+      if (isOver) return;
+      present?.source.disconnect();
+      present = { stream, source: context.createMediaStreamSource(stream) };
+      present.source.connect(input);
+      for (const track of tracks()) track.enabled = !isMuted;
+      if (deviceId) store('microphone', deviceId);
+    },
+    /** Presses keys, while the microphone is silent. @param {string} keys @returns {boolean} Whether all are keys. */
+    press(keys) {
+      const tones = tonesOf(keys), start = context.currentTime + 0.05, end = start + (tones.at(-1)?.to ?? 0);
+      if (tones.length === 0) return false;
+      input.gain.setValueAtTime(0, start);
+      input.gain.setValueAtTime(1, end);
+      for (const { from, to, frequencies } of tones) {
+        const level = context.createGain();
+        level.gain.value = 0.25;
+        level.connect(output);
+        for (const frequency of frequencies) {
+          const tone = new OscillatorNode(context, { frequency });
+          tone.connect(level);
+          tone.start(start + from);
+          tone.stop(start + to);
+        }
+      }
+      return true;
+    },
   };
 }
 

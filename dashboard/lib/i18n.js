@@ -29,6 +29,12 @@ export function choose(choice) {
   if (choice.zone) store('zone', choice.zone);
 }
 
+/** Words of the service as a sentence, without the marks of code. @param {string} text */
+export function sentence(text) {
+  const words = text.trim().replaceAll('`', '');
+  return words && words[0].toUpperCase() + words.slice(1) + (/[.!?:…]$/.test(words) ? '' : '.');
+}
+
 const plural = new Intl.PluralRules(language);
 
 /**

@@ -9,7 +9,8 @@ export const place = createStore(read());
 
 /** Questions before a page with unsaved input is left. @type {Set<() => boolean>} */
 const guards = new Set();
-const mayLeave = () => [...guards].every((ask) => ask());
+/** Asks where input is not saved. */
+export const mayLeave = () => [...guards].every((ask) => ask());
 
 /** @param {string} to @param {{ replace?: boolean }} [options] */
 export function navigate(to, options = {}) {

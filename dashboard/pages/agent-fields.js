@@ -2,6 +2,7 @@
 import { language, t } from '../lib/i18n.js';
 import { html } from '../lib/ui.js';
 import { atMost } from '../components/form.js';
+import { Listed } from '../components/listed.js';
 import { AGENTS } from '../components/picker.js';
 import { choice, field, flag, json, lines, map, number, options, rows, some, text } from './agent-controls.js';
 import { zones } from './campaign-fields.js';
@@ -21,12 +22,18 @@ const LANGUAGES = ['en', 'de', 'fr', 'es', 'it', 'pt', 'pt-BR', 'nl', 'pl', 'cs'
 const wide = { wide: true };
 const OVERRIDES = ['prompt', 'greetingMessage', 'voiceId', 'llm', 'firstSpeaker', 'maxDurationSeconds'];
 
+/** A voice or model: one that the service lists, or another one, of which it says that it is not listed. @param {string} path @param {Option[]} [listed] */
+const listed = (path, listed = []) => field(path, {
+  default: 'default', say: ofService,
+  render: (props) => html`<${Listed} ...${props} options=${listed} first=${{ value: 'default', label: ofService('default') }} />`,
+  warn: (value) => listed.length > 0 && value && value !== 'default' && !listed.some((each) => each.value === value) && t('agent.notListed'),
+});
 const ofService = (/** @type {string | undefined} */ value) => (!value || value === 'default' ? t('agent.ofService') : value);
 /** @type {(choices: Choices) => AgentField[]} */
 const voice = ({ voices, models }) => [
-  field(`${TTS}voiceId`, { default: 'default', suggestions: voices, say: ofService }),
+  listed(`${TTS}voiceId`, voices),
   number(`${TTS}speed`, { default: 1, min: 0.5, max: 2, step: 0.05 }),
-  field(`${PROMPT}llm`, { default: 'default', suggestions: models, say: ofService }),
+  listed(`${PROMPT}llm`, models),
   number(`${PROMPT}temperature`, { default: 0, min: 0, max: 2, step: 0.1 }),
 ];
 

@@ -1,6 +1,6 @@
 // The conversation graph of an agent: drawn, changed and saved.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/ui.js';
-import { ApiError, get, patch } from '../lib/api.js';
+import { ApiError, get, may, patch } from '../lib/api.js';
 import {
   changed, edgesAt, findingAt, findingsOf, itemOf, moved, NODE_TYPES, readGraph, redone, undone, without, withEdge, withItem, withNode,
 } from '../lib/graph.js';
@@ -13,7 +13,7 @@ import { toast } from '../components/dialog.js';
 import { GraphView } from '../components/graph-view.js';
 import { Icon } from '../components/icons.js';
 import { Menu } from '../components/menu.js';
-import { errorText } from '../components/states.js';
+import { errorText, Lacks } from '../components/states.js';
 import { Examples } from './graph-examples.js';
 import { GraphJson } from './graph-json.js';
 import { GraphList, ItemForm, keyOf, unreadable, Ways } from './graph-panel.js';
@@ -146,7 +146,8 @@ export function AgentGraph({ agent, etag, findings: reported, choices, edits, pr
         <button aria-disabled=${history.past.length === 0} onClick=${undo}>${t('graph.undo')}</button>
         <button aria-disabled=${history.future.length === 0} onClick=${redo}>${t('graph.redo')}</button>${json}
         ${item && html`<button onClick=${() => open(null)}>${t('graph.settings')}</button>`}</div>
-      <div class="row"><button class="primary" aria-disabled=${busy} onClick=${save}>${busy ? t('form.sending') : t('graph.save')}</button>
+      <div class="row">${may('write') ? html`<button class="primary" aria-disabled=${busy} onClick=${save}>${t(busy ? 'form.sending' : 'graph.save')}</button>`
+        : html`<${Lacks} scope="write" />`}
         ${isDirty && html`<button onClick=${() => { drafts.current = {}; setRefused({ findings: [], rest: '' }); discard(); open(null); }}>
           ${t('form.discard')}</button>`}
         <p role="status"><span class="muted">${t(isDirty || unreadable(graph, drafts.current) ? 'graph.unsaved' : 'graph.isSaved')}</span>

@@ -10,7 +10,8 @@ import { store, stored, t } from '../lib/i18n.js';
 import { useUnsaved } from '../lib/router.js';
 import { Form } from '../components/form.js';
 import { Sound, endText, problemText, useLine } from '../components/sound.js';
-import { Present, State, checkLength } from './call-now.js';
+import { checkLength } from './call-live.js';
+import { Present, State } from './call-now.js';
 import { Transcript } from './call-transcript.js';
 import { placeholdersOf } from './placeholders.js';
 
@@ -123,7 +124,7 @@ export function Talk({ tried, kept, onNode, onItem, onClose }) {
     <p class="help">${t(isOn ? 'talk.helpOn' : 'talk.help')} ${isInterviewer && t('talk.interviewer')}</p>
     <p role="status" class=${said ? 'who' : 'hidden'}>${said}</p>
     ${problem && html`<div class="alert bad" role="alert">${wrong.length ? t('talk.graphRefused') : problem}
-      ${sound.problem && !wrong.length && t('talk.orType')}
+      ${sound.problem && !wrong.length && ` ${t('talk.orType')}`}
       ${wrong.length > 0 && html`<ul>${wrong.map(({ item, path, message }, at) => html`<li key=${at}>
         ${item && html`<button class="plain" onClick=${() => onItem(item)}>${itemName(graph, item)}</button>`} ${path} ${message}</li>`)}</ul>`}</div>`}
     ${isOn && call?.warning && html`<p class="alert warn">${call.warning}</p>`}

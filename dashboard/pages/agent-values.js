@@ -41,10 +41,20 @@ export function changesOf(found) {
   return found.filter(({ path }) => !/^(metadata|agentId)(\.|$)/.test(path)).map((each) => {
     const known = fields.find(({ name }) => each.path === name || each.path.startsWith(`${name}.`) || each.path.startsWith(`${name}[`));
     const inner = known ? each.path.slice(known.name.length).replace(/^\./, '') : '';
-    const label = known ? [known.label, inner].filter(Boolean).join(' · ') : each.path;
+    const label = known ? [known.label, inner].filter(Boolean).join(' · ') : labelOf(each.path, fields);
     const write = (/** @type {any} */ value) => say(value, inner ? undefined : known);
     return { label, old: write(each.old), next: write(each.new), field: known?.name };
   });
+}
+
+/**
+ * What has no field of its own: a part of the graph, or several fields at once.
+ * @param {string} path @param {import('./agent-controls.js').AgentField[]} fields
+ */
+function labelOf(path, fields) {
+  const [first, , ...inner] = path.split('.');
+  if (first === 'workflow') return [t('graph.tab'), ...inner].join(' · ');
+  return fields.filter(({ name }) => name.startsWith(`${path}.`)).map(({ label }) => label).join(', ') || path.split('.').at(-1) || path;
 }
 
 /** @param {any} value @param {import('./agent-controls.js').AgentField | undefined} known @returns {string} */

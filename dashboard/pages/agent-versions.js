@@ -1,6 +1,6 @@
 // The versions of an agent: what each save changed, two of them compared, an old one restored.
 import { html, useState } from '../lib/ui.js';
-import { ApiError, post } from '../lib/api.js';
+import { ApiError, may, post } from '../lib/api.js';
 import { useList, useResource } from '../lib/data.js';
 import { t } from '../lib/i18n.js';
 import { setQuery, useQuery } from '../lib/router.js';
@@ -29,8 +29,7 @@ export default function AgentVersions({ params: { id } }) {
       setQuery({ version: undefined, against: undefined });
     } catch (error) {
       const isConflict = error instanceof ApiError && error.code === 'conflict';
-      const fields = error instanceof ApiError ? error.fields.map(({ path, message }) => `${path}: ${message}`).join('\n') : '';
-      setProblem(isConflict ? t('agentVersions.conflict') : fields || errorText(error));
+      setProblem(isConflict ? t('agentVersions.conflict') : errorText(error));
     }
     agent.reload();
     list.refresh();
@@ -45,7 +44,7 @@ export default function AgentVersions({ params: { id } }) {
     { key: 'next', label: t('agentVersions.newer'), render: choice('version', next, 'agentVersions.newerOf') },
     { key: 'savedAt', label: t('agentVersions.savedAt'), render: (/** @type {any} */ v) => html`<${Time} at=${v.savedAt} />` },
     { key: 'changed', label: t('agentVersions.changed'), wide: true, render: (/** @type {any} */ v) => changedText(v) },
-    { key: 'restore', label: t('agents.actions'), render: (/** @type {any} */ v) => !isLatest(v) && html`<button class="small"
+    { key: 'restore', label: t('agents.actions'), render: (/** @type {any} */ v) => !isLatest(v) && may('write') && html`<button class="small"
       aria-label=${t('agentVersions.restoreOf', { n: v.version })} onClick=${() => restore(v.version)}>${t('agentVersions.restore')}</button>` },
   ];
   if (agent.error) return html`<h1>${t('agentVersions.title')}</h1><${Failure} error=${agent.error} onRetry=${agent.reload} />`;
@@ -60,7 +59,7 @@ export default function AgentVersions({ params: { id } }) {
 /** @param {{ version: number, changedFields: string[] }} version */
 function changedText({ version, changedFields }) {
   if (changedFields.length === 0) return t(version === 1 ? 'agentVersions.first' : 'agentVersions.nothing');
-  return changesOf(changedFields.map((path) => ({ path }))).map(({ label }) => label).join(', ');
+  return [...new Set(changesOf(changedFields.map((path) => ({ path }))).map(({ label }) => label.split(' · ')[0]))].join(', ');
 }
 
 /** @param {{ id: string, old: number, next: number }} props */

@@ -1,6 +1,6 @@
 // One agent: every field, what changed before it is saved, what somebody else changed meanwhile, and its conversation graph.
 import { html, useEffect, useRef, useState } from '../lib/ui.js';
-import { ApiError, get, patch } from '../lib/api.js';
+import { ApiError, get, may, patch } from '../lib/api.js';
 import { useResource } from '../lib/data.js';
 import { findingsOf, readGraph } from '../lib/graph.js';
 import { nodeName } from '../lib/graph-text.js';
@@ -12,6 +12,7 @@ import { toast } from '../components/dialog.js';
 import { Form } from '../components/form.js';
 import { Icon } from '../components/icons.js';
 import { Menu } from '../components/menu.js';
+import { Ids } from '../components/secret.js';
 import { Failure, Loading, Tabs } from '../components/states.js';
 import { duplicateAgent, removeAgent } from './agent-actions.js';
 import { useChoices } from './agent-choices.js';
@@ -67,15 +68,16 @@ const numberText = (/** @type {any} */ { number, label }) => (label ? `${number}
 function Actions({ agent, onProblem, onTalk }) {
   const [calling, setCalling] = useState(false);
   return html`<div class="actions">
-    <button onClick=${onTalk}>${t('talk.title')}</button>
-    ${agent.direction !== 'inbound' && html`<button onClick=${() => setCalling(true)}><${Icon} name="phone" />${t('agent.callMe')}</button>
-      <a class="button" href=${`/campaigns/new?agent=${agent.agentId}`}>${t('agent.newCampaign')}</a>`}
+    ${may('calls') && html`<button onClick=${onTalk}>${t('talk.title')}</button>`}
+    ${agent.direction !== 'inbound' && html`
+      ${may('calls') && html`<button onClick=${() => setCalling(true)}><${Icon} name="phone" />${t('agent.callMe')}</button>`}
+      ${may('write') && html`<a class="button" href=${`/campaigns/new?agent=${agent.agentId}`}>${t('agent.newCampaign')}</a>`}`}
     <a class="button" href=${`/calls?agentId=${agent.agentId}`}>${t('agent.calls')}</a>
     <a class="button" href=${`/agents/${agent.agentId}/versions`}>${t('agent.versions')}</a>
-    <${Menu} button=${true} label=${t('agent.moreActions')}>
+    ${may('write') && html`<${Menu} button=${true} label=${t('agent.moreActions')}>
       <button class="plain" onClick=${() => duplicateAgent(agent)}>${t('agents.duplicate')}</button>
       <button class="plain" onClick=${() => { onProblem(''); removeAgent(agent, () => navigate('/agents'), onProblem); }}>${t('common.delete')}</button>
-    <//>
+    <//>`}
     ${calling && html`<${CallMe} agent=${agent} onClose=${() => setCalling(false)} />`}
   </div>`;
 }
@@ -117,11 +119,12 @@ function AgentForm({ agent, edits: present, etag, choices, onSaved, onTalk }) {
       begin(edits, theirs);
     }
   }
-  return html`
+  return html`<div class="stack">
     ${conflict.theirs.length > 0 && html`<${Meanwhile} conflict=${conflict} onDiscard=${() => begin({}, [])} />`}
     <${Form} key=${conflict.round} groups=${agentGroups(choices, saved)} values=${saved} edits=${conflict.edits} submit=${t('common.save')}
-      beside=${html`<button type="button" onClick=${onTalk}>${t('talk.title')}</button>`}
-      onEdit=${(/** @type {Record<string, any>} */ changed) => { present.current = changed; }} onSubmit=${save} />`;
+      scope="write" beside=${may('calls') && html`<button type="button" onClick=${onTalk}>${t('talk.title')}</button>`}
+      onEdit=${(/** @type {Record<string, any>} */ changed) => { present.current = changed; }} onSubmit=${save} />
+    <${Ids} id=${agent.agentId} path=${`/agents/${agent.agentId}`} /></div>`;
 }
 
 /** @param {{ conflict: Conflict, onDiscard: () => void }} props */

@@ -1,5 +1,6 @@
 // All agents.
 import { html, useState } from '../lib/ui.js';
+import { may } from '../lib/api.js';
 import { useList } from '../lib/data.js';
 import { t } from '../lib/i18n.js';
 import { setQuery, useQuery } from '../lib/router.js';
@@ -25,18 +26,18 @@ export default function Agents() {
     { key: 'language', label: t('agents.language'), render: (/** @type {any} */ a) => a.conversationConfig.agent.primaryLanguage },
     { key: 'tags', label: t('agents.tags'), optional: true, render: (/** @type {any} */ a) => a.tags.join(', ') || '–' },
     { key: 'updated', label: t('agents.updated'), render: (/** @type {any} */ a) => html`<${Time} at=${a.metadata.updatedAt} />` },
-    { key: 'actions', label: t('agents.actions'), render: (/** @type {any} */ a) => html`<span class="actions">
+    ...(may('write') ? [{ key: 'actions', label: t('agents.actions'), render: (/** @type {any} */ a) => html`<span class="actions">
       <button class="small" aria-label=${t('agents.duplicateName', { name: a.name })} onClick=${() => duplicateAgent(a)}>${t('agents.duplicate')}</button>
-      <button class="small" aria-label=${t('agents.deleteName', { name: a.name })} onClick=${() => remove(a)}>${t('common.delete')}</button></span>` },
+      <button class="small" aria-label=${t('agents.deleteName', { name: a.name })} onClick=${() => remove(a)}>${t('common.delete')}</button></span>` }] : []),
   ];
-  const add = html`<a class="button primary" href="/agents/new"><${Icon} name="plus" />${t('agents.new')}</a>`;
+  const add = may('write') && html`<a class="button primary" href="/agents/new"><${Icon} name="plus" />${t('agents.new')}</a>`;
   return html`
     <div class="head"><h1>${t('agents.title')}</h1>${add}</div>
     ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
     <div class="stack"><${Table} label=${t('agents.title')} list=${list} columns=${columns}
       filters=${html`<${Search} label=${t('agents.search')} value=${search ?? ''} onSearch=${(/** @type {string} */ text) => setQuery({ search: text })} />`}
       rowKey=${(/** @type {any} */ a) => a.agentId} href=${(/** @type {any} */ a) => `/agents/${a.agentId}`}
-      empty=${search ? t('agents.noMatch') : html`<p>${t('agents.none')}</p><a class="button" href="/agents/new">${t('agents.new')}</a>`} /></div>`;
+      empty=${search ? t('agents.noMatch') : html`<p>${t('agents.none')}</p>${add}`} /></div>`;
 }
 
 const preset = (/** @type {string} */ value) => (value === 'default' ? html`<span class="muted">${t('agents.default')}</span>` : value);

@@ -1,11 +1,13 @@
 // Commands to a call in progress.
 import { html, useState } from '../lib/ui.js';
-import { post } from '../lib/api.js';
+import { may, post } from '../lib/api.js';
 import { t } from '../lib/i18n.js';
 import { confirm, Dialog, toast, toastError } from '../components/dialog.js';
-import { Form } from '../components/form.js';
+import { atMost, Form } from '../components/form.js';
 import { Icon } from '../components/icons.js';
-import { checkLength } from './call-now.js';
+
+/** A check of notes, and of words for the agent to say. */
+export const checkLength = atMost(1000);
 
 const TRANSFERS = ['blind', 'conference', 'sip_refer'], DIALOGS = /** @type {const} */ (['transfer', 'digits', 'instructions']);
 
@@ -36,8 +38,20 @@ export function EndButton({ call, onChange }) {
     setBusy(false);
     onChange();
   }
-  return html`<button class="danger" aria-disabled=${busy} onClick=${end}><${Icon} name="stop" />${t(`live.${kind}`)}</button>`;
+  return may('live') && html`<button class="danger" aria-disabled=${busy} onClick=${end}><${Icon} name="stop" />${t(`live.${kind}`)}</button>`;
 }
+
+/** The values that are given. @param {Record<string, any>} values */
+const filled = (values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '' && value !== undefined));
+
+/**
+ * The form of a command. @param {{ name: 'transfer' | 'digits' | 'instructions', help?: string, onClose: () => void,
+ *   onSend: (values: Record<string, any>) => Promise<void> }} props
+ */
+export const CommandDialog = ({ name, help, onClose, onSend }) => html`<${Dialog} title=${t(`live.${name}`)} onClose=${onClose}>
+  ${help && html`<p class="muted">${help}</p>`}
+  <${Form} fields=${dialogs()[name]} submit=${t(`live.${name}`)} onCancel=${onClose}
+    onSubmit=${async (/** @type {any} */ values) => { await onSend(filled(values)); onClose(); }} /><//>`;
 
 /** @param {{ id: string, notTalking: string, onChange: () => void }} props `notTalking`: see `CallNow`. */
 export function LiveControls({ id, notTalking, onChange }) {
@@ -45,12 +59,11 @@ export function LiveControls({ id, notTalking, onChange }) {
   /** @param {string} name @param {any} body */
   const send = async (name, { once, ...body }) => {
     if (once) body.for = 'turn';
-    const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== '' && value !== undefined));
-    await post(`/conversations/${id}/${name}`, given);
+    await post(`/conversations/${id}/${name}`, filled(body));
     toast(t(`live.done.${name}`));
-    setOpen(null);
     onChange();
   };
+  if (!may('live')) return null;
   /** @type {Field[]} */
   const say = [
     { name: 'text', label: t('live.text'), help: t('live.textHelp'), required: true, check: checkLength },
@@ -59,10 +72,9 @@ export function LiveControls({ id, notTalking, onChange }) {
   return html`<section class="card" aria-labelledby="live-controls"><h2 id="live-controls">${t('live.title')}</h2>
     ${notTalking && html`<p class="help">${t('live.notNow')}</p>`}
     <${Form} fields=${say} submit=${t('live.say')} disabled=${!!notTalking} onSubmit=${(/** @type {any} */ values) => send('say', values)} />
-    <div class="actions">${DIALOGS.map((name) => html`<button key=${name} disabled=${notTalking && !(notTalking === 'menu' && name === 'digits')}
+    <div class="actions">${DIALOGS.filter((name) => notTalking !== 'operator' || name === 'instructions').map((name) =>
+      html`<button key=${name} disabled=${notTalking && !(notTalking === 'menu' && name === 'digits')}
       onClick=${() => setOpen(name)}>${t(`live.${name}`)}</button>`)}</div>
-    ${open && html`<${Dialog} title=${t(`live.${open}`)} onClose=${() => setOpen(null)}>
-      <${Form} fields=${dialogs()[open]} submit=${t(`live.${open}`)} onCancel=${() => setOpen(null)}
-        onSubmit=${(/** @type {any} */ values) => send(open, values)} /><//>`}
+    ${open && html`<${CommandDialog} name=${open} onClose=${() => setOpen(null)} onSend=${(/** @type {any} */ values) => send(open, values)} />`}
   </section>`;
 }

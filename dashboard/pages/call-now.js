@@ -1,19 +1,18 @@
 // What a call does at this moment, and ways into it: listen, take over, give back.
 import { html, useEffect, useRef, useState } from '../lib/ui.js';
-import { post } from '../lib/api.js';
+import { ApiError, may, pause, post } from '../lib/api.js';
 import { useCallFeed } from '../lib/call-feed.js';
-import { heardFormat } from '../lib/call-line.js';
 import { useResource } from '../lib/data.js';
 import { t } from '../lib/i18n.js';
 import { useUnsaved } from '../lib/router.js';
 import { toast } from '../components/dialog.js';
-import { atMost, Fields } from '../components/form.js';
-import { endText, Sound, useLine } from '../components/sound.js';
-import { Badge, errorText, person } from '../components/states.js';
+import { Fields } from '../components/form.js';
+import { fieldProblem } from '../components/resource.js';
+import { Sound, useCallLine } from '../components/sound.js';
+import { Badge, errorText, Lacks, person } from '../components/states.js';
+import { checkLength, CommandDialog } from './call-live.js';
 
-const LOST = [1006, 1012], NOT_TALKING = ['ringing', 'menu', 'transferring', 'closing'];
-/** A check of notes, and of words for the agent to say. */
-export const checkLength = atMost(1000);
+const NOT_TALKING = ['ringing', 'menu', 'transferring', 'closing'], COMMANDS = /** @type {const} */ (['transfer', 'digits']), TRIES = 20, TRY_EVERY_MS = 250;
 
 /** Who has the call, as the record says. @param {any[]} events @returns {string | null} */
 function operatorOf(events) {
@@ -46,42 +45,24 @@ export function Refusal({ error, onRetry }) {
  *   `onNotTalking`: told why the agent and the contact do not talk: a state, or empty if they do.
  */
 export function CallNow({ id, events, onTurn, onGone, onNotTalking }) {
-  const feed = useCallFeed(id, onTurn, onGone), sound = useLine();
+  if (!may('live')) return html`<section class="card" aria-labelledby="call-now"><h2 id="call-now">${t('callNow.title')}</h2>
+    <${Lacks} scope="live" /></section>`;
+  const feed = useCallFeed(id, onTurn, onGone), sound = useCallLine();
   const [isApart, setApart] = useState(false);
   const [note, setNote] = useState('');
-  const reconnectTimer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined)), listenedBefore = useRef(false);
+  const [open, setOpen] = useState(/** @type {'transfer' | 'digits' | null} */ (null));
+  const listenedBefore = useRef(false);
   const { kind, line, problem } = sound, isMine = kind === 'operate' && !!line, isHeard = kind === 'listen';
   const by = feed.by === undefined ? operatorOf(events) : feed.by;
   const notTalking = feed.refusal ? '' : by ? 'operator' : NOT_TALKING.find((state) => state === feed.state) ?? '';
   useUnsaved(isMine, t('callNow.leave'));
-  useEffect(() => () => clearTimeout(reconnectTimer.current), []);
   // What was refused before may be possible now.
   useEffect(() => { onNotTalking(notTalking); if (!kind) sound.stop(); }, [notTalking]);
 
-  const ticket = (/** @type {string} */ purpose) => async () => (await post(`/conversations/${id}/live-tickets`, { for: purpose })).data.url;
-  /** @param {string} kind @param {import('../lib/call-line.js').Wanted} wanted */
-  function open(kind, wanted) {
-    clearTimeout(reconnectTimer.current);
-    reconnectTimer.current = undefined;
-    return sound.open(kind, wanted);
-  }
-  /** @param {boolean} apart @returns {Promise<void>} */
-  function listen(apart) {
-    return open('listen', {
-      url: ticket('listen'), start: { event: 'start', format: heardFormat(), channels: apart ? 'apart' : 'mixed' }, isApart: apart,
-      // The node of the call may have changed.
-      onEnd(code, reason) {
-        if (LOST.includes(code)) reconnectTimer.current = setTimeout(() => listen(apart), 1000);
-        else if (code !== 1000) sound.stop(endText(code, reason));
-      },
-    });
-  }
+  const listen = (/** @type {boolean} */ apart) => sound.listen(id, apart);
   function takeOver() {
-    listenedBefore.current = isHeard || !!reconnectTimer.current;
-    return open('operate', {
-      url: ticket('operate'), start: { event: 'start', format: 'pcm_16000' }, withMicrophone: true, farewell: { event: 'giveBack' },
-      onEnd: (code, reason) => code !== 1000 && toast(t('callNow.lost', { reason: reason.replaceAll('`', '') }), { bad: true }),
-    });
+    listenedBefore.current = isHeard || sound.isConnectedSoon();
+    return sound.takeOver(id, (code, reason) => { if (code !== 1000) toast(t('callNow.lost', { reason }), { bad: true }); });
   }
   function giveBack() {
     if (checkLength(note)) return;
@@ -90,6 +71,26 @@ export function CallNow({ id, events, onTurn, onGone, onNotTalking }) {
     if (listenedBefore.current) listen(isApart);
     else sound.stop();
   }
+  const commands = {
+    /** The agent transfers: the call goes back to it once the service has taken the form for right. @param {Record<string, any>} values */
+    async transfer(values) {
+      for (let n = 0; ; n++) {
+        try {
+          await post(`/conversations/${id}/transfer`, values);
+          return toast(t('live.done.transfer'));
+        } catch (error) {
+          if (!(error instanceof ApiError) || error.code !== 'invalid_transition' || n === TRIES) throw error;
+          if (n === 0) giveBack();
+          await pause(TRY_EVERY_MS);
+        }
+      }
+    },
+    /** @param {Record<string, any>} values */
+    async digits({ digits }) {
+      if (!line?.microphone?.press(digits)) throw fieldProblem('digits', 'invalid_value', t('live.keysHelp'));
+      toast(t('live.done.digits'));
+    },
+  };
   if (feed.refusal?.status === 403) return html`<${Refusal} error=${feed.refusal} onRetry=${feed.retry} />`;
   const said = kind && !line ? 'opening' : isMine ? 'mine' : by ? 'theirs' : isHeard ? 'heard' : '';
   const why = !isMine && notTalking && notTalking !== 'operator' && t('callNow.notNow');
@@ -105,9 +106,12 @@ export function CallNow({ id, events, onTurn, onGone, onNotTalking }) {
     <div class="actions">
       <button key="take" class="primary" aria-disabled=${!isMine && (kind === 'operate' || !!notTalking)} aria-describedby=${why ? 'not-now' : null}
         onClick=${() => (isMine ? giveBack() : kind !== 'operate' && !notTalking && takeOver())}>${t(`callNow.${isMine ? 'giveBack' : 'takeOver'}`)}</button>
+      ${isMine && COMMANDS.map((name) => html`<button key=${name} onClick=${() => setOpen(name)}>${t(`live.${name}`)}</button>`)}
       ${kind !== 'operate' && html`<button key="listen" aria-pressed=${isHeard} onClick=${() => (isHeard ? sound.stop() : listen(isApart))}>
           ${t(`callNow.${isHeard ? 'stopListening' : 'listen'}`)}</button>
         <label class="check"><input type="checkbox" checked=${isApart} onChange=${() => { setApart(!isApart); if (isHeard) listen(!isApart); }} />
           ${t('callNow.apart')}</label>`}
-    </div></section>`;
+    </div>${open && (isMine || open === 'transfer') && html`<${CommandDialog} name=${open} help=${t(`callNow.${open}Help`)}
+      onClose=${() => setOpen(null)} onSend=${commands[open]} />`}
+    </section>`;
 }

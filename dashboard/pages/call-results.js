@@ -35,7 +35,7 @@ export function CallFacts({ call }) {
     call.contactNumber && [t('call.theirNumber'),
       html`<a class="numeric" href=${`/calls?phoneNumber=${encodeURIComponent(call.contactNumber)}`}>${call.contactNumber}</a>`],
     call.callerNumber && [t('calls.ownNumber'), html`<span class="numeric">${call.callerNumber}</span>`],
-    call.carrier && [t('call.carrier'), call.carrier],
+    call.carrier && [t('call.carrier'), t(`agentFields.values.${call.carrier}`, { fallback: call.carrier })],
   ]} /></section>`;
 }
 

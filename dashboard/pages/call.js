@@ -1,6 +1,6 @@
 // One call: as it happens, and afterwards its transcript in step with its recording.
 import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
-import { del } from '../lib/api.js';
+import { del, may } from '../lib/api.js';
 import { useCallRecord } from '../lib/call-record.js';
 import { duration, t } from '../lib/i18n.js';
 import { navigate, useQuery } from '../lib/router.js';
@@ -39,7 +39,7 @@ export default function Call({ params: { id } }) {
         ${call.test && html`<span class="badge">${t('liveCalls.test')}</span>`}
         ${isLive && html`<${Elapsed} call=${call} events=${events} />`}</div>
       <div class="actions">${isLive || waits ? html`<${EndButton} call=${call} onChange=${refresh} />`
-        : html`<button onClick=${remove}>${t('common.delete')}</button>`}</div></div>
+        : may('admin') && html`<button onClick=${remove}>${t('common.delete')}</button>`}</div></div>
     ${error && html`<${Failure} error=${error} onRetry=${refresh} />`}
     <${Body} call=${call} turns=${turns} events=${events} isLive=${isLive} onChange=${refresh} onTurn=${readOn} />`;
 }

@@ -1,6 +1,6 @@
 // What one can do with a campaign: the command that comes next as the first button, the others beside it and in a menu.
 import { html, useEffect, useRef, useState } from '../lib/ui.js';
-import { del, newKey, patch, post } from '../lib/api.js';
+import { del, may, newKey, patch, post } from '../lib/api.js';
 import { t, zone } from '../lib/i18n.js';
 import { navigate } from '../lib/router.js';
 import { confirm, Dialog, toast, toastError } from '../components/dialog.js';
@@ -8,7 +8,7 @@ import { Form } from '../components/form.js';
 import { Icon } from '../components/icons.js';
 import { Menu } from '../components/menu.js';
 import { AddContacts } from './add-contacts.js';
-import { followUpBody, followUpFields, scheduleFields } from './campaign-fields.js';
+import { followUpBody, followUpFields, scheduleBody, scheduleFields, scheduleValues } from './campaign-fields.js';
 
 const STARTABLE = ['draft', 'waiting', 'paused', 'stopped', 'failed'];
 const STOPPABLE = ['waiting', 'running', 'delayed', 'paused'];
@@ -19,7 +19,7 @@ export function CampaignActions({ campaign, onChange }) {
   const [open, setOpen] = useState(/** @type {string | null} */ (null));
   const [busy, setBusy] = useState(false);
   const { campaignId: id, status } = campaign;
-  const dialing = status === 'running' || status === 'delayed';
+  const dialing = status === 'running' || status === 'delayed', mayDial = may('calls'), mayWrite = may('write');
   const actions = useRef(/** @type {HTMLElement | null} */ (null)), hasActed = useRef(false);
   // The button that had the focus is replaced by the one that comes next.
   useEffect(() => {
@@ -59,22 +59,25 @@ export function CampaignActions({ campaign, onChange }) {
   const done = () => { close(); onChange(); };
   const item = (/** @type {string} */ label, /** @type {() => void} */ onClick) => html`<button class="plain" onClick=${onClick}>${label}</button>`;
   return html`<div class="actions" ref=${actions}>
-    ${dialing && html`<button class="primary" aria-disabled=${busy} onClick=${() => run('pause')}><${Icon} name="pause" />${t('campaign.pause')}</button>`}
-    ${STARTABLE.includes(status) && html`
+    ${dialing && mayDial && html`
+      <button class="primary" aria-disabled=${busy} onClick=${() => run('pause')}><${Icon} name="pause" />${t('campaign.pause')}</button>`}
+    ${STARTABLE.includes(status) && mayDial && html`
       <button class="primary" aria-disabled=${busy} onClick=${launch}><${Icon} name="play" />
         ${t(status === 'paused' ? 'campaign.resume' : status === 'waiting' ? 'campaign.launchNow' : 'campaign.launch')}</button>`}
-    ${status === 'waiting' && html`<button aria-disabled=${busy} onClick=${() => run('pause')}><${Icon} name="pause" />${t('campaign.pause')}</button>`}
-    ${STOPPABLE.includes(status) && html`<button aria-disabled=${busy} onClick=${() => setOpen('stop')}><${Icon} name="stop" />${t('campaign.stop')}</button>`}
-    ${status === 'completed' && html`<button class="primary" onClick=${() => setOpen('again')}>${t('campaign.callAgain')}</button>`}
+    ${status === 'waiting' && mayDial && html`
+      <button aria-disabled=${busy} onClick=${() => run('pause')}><${Icon} name="pause" />${t('campaign.pause')}</button>`}
+    ${STOPPABLE.includes(status) && mayDial && html`
+      <button aria-disabled=${busy} onClick=${() => setOpen('stop')}><${Icon} name="stop" />${t('campaign.stop')}</button>`}
+    ${status === 'completed' && mayDial && html`<button class="primary" onClick=${() => setOpen('again')}>${t('campaign.callAgain')}</button>`}
     <a class="button" href=${`/public/v1/campaigns/${id}/results.csv`} download="results.csv">${t('campaign.results')}</a>
-    <${Menu} button=${true} label=${t('campaign.moreActions')}>
-      ${STARTABLE.includes(status) && item(t('campaign.scheduleAction'), () => setOpen('schedule'))}
-      ${status !== 'completed' && item(t('campaign.callAgain'), () => setOpen('again'))}
-      ${item(t('campaign.addContacts'), () => setOpen('add'))}
-      ${!dialing && item(t('campaign.edit'), () => setOpen('edit'))}
-      ${item(t('campaign.duplicate'), duplicate)}
-      ${!dialing && item(t('common.delete'), remove)}
-    <//>
+    ${(mayDial || mayWrite) && html`<${Menu} button=${true} label=${t('campaign.moreActions')}>
+      ${STARTABLE.includes(status) && mayDial && item(t('campaign.scheduleAction'), () => setOpen('schedule'))}
+      ${status !== 'completed' && mayDial && item(t('campaign.callAgain'), () => setOpen('again'))}
+      ${mayWrite && item(t('campaign.addContacts'), () => setOpen('add'))}
+      ${mayWrite && !dialing && item(t('campaign.edit'), () => setOpen('edit'))}
+      ${mayWrite && item(t('campaign.duplicate'), duplicate)}
+      ${mayWrite && !dialing && item(t('common.delete'), remove)}
+    <//>`}
     ${open === 'stop' && html`<${StopDialog} onClose=${close} onStop=${(/** @type {boolean} */ hangUp) => { close(); run('stop', { hangUp }); }} />`}
     ${open === 'schedule' && html`<${ScheduleDialog} campaign=${campaign} onClose=${close} onDone=${done} />`}
     ${open === 'again' && html`<${CallAgainDialog} campaign=${campaign} onClose=${close} onDone=${done} />`}
@@ -99,10 +102,9 @@ function StopDialog({ onClose, onStop }) {
 function ScheduleDialog({ campaign, onClose, onDone }) {
   return html`<${Dialog} title=${t('campaign.scheduleAction')} onClose=${onClose}>
     <${Form} fields=${scheduleFields()}
-      values=${{ startTime: campaign.startTime ?? '09:00', endTime: campaign.endTime ?? '17:00', timezone: campaign.timezone ?? zone }}
+      values=${scheduleValues(campaign, zone)}
       submit=${t('campaign.scheduleSubmit')} onCancel=${onClose} onSubmit=${async (/** @type {any} */ values) => {
-        const answer = await post(`/campaigns/${campaign.campaignId}/schedule`,
-          { startTime: values.startTime, endTime: values.endTime || undefined, timezone: values.timezone });
+        const answer = await post(`/campaigns/${campaign.campaignId}/schedule`, scheduleBody(values));
         toast(answer.warning ?? t('campaign.done.schedule'));
         onDone();
       }} />

@@ -3,10 +3,21 @@ import { t } from '../lib/i18n.js';
 
 /** @returns {import('../components/form.js').Field[]} */
 export const scheduleFields = () => [
-  { name: 'startTime', label: t('newCampaign.startTime'), required: true, help: t('newCampaign.startHelp'), placeholder: '09:00' },
-  { name: 'endTime', label: t('newCampaign.endTime'), help: t('newCampaign.endHelp'), placeholder: '17:00' },
+  { name: 'startTime', label: t('newCampaign.startTime'), type: 'time', required: true },
+  { name: 'endTime', label: t('newCampaign.endTime'), type: 'time', help: t('newCampaign.endHelp') },
+  { name: 'firstDay', label: t('newCampaign.firstDay'), type: 'date', help: t('newCampaign.firstDayHelp') },
   { name: 'timezone', label: t('newCampaign.timezone'), type: 'select', required: true, options: zones() },
 ];
+
+/** A schedule as the API takes it. @param {Record<string, any>} values */
+export const scheduleBody = ({ startTime, endTime, firstDay, timezone }) =>
+  ({ startTime: firstDay && startTime ? `${firstDay}T${startTime}` : startTime, endTime: endTime || undefined, timezone });
+
+/** Its fields, of what the API has. @param {{ startTime?: string | null, endTime?: string | null, timezone?: string | null }} schedule @param {string} zone */
+export function scheduleValues({ startTime, endTime, timezone }, zone) {
+  const [, firstDay, from] = /^(\d{4}-\d\d-\d\d)?T?(\d\d:\d\d)/.exec(startTime ?? '09:00') ?? [], until = /(?:^|T)(\d\d:\d\d)/.exec(endTime ?? '')?.[1];
+  return { startTime: from, endTime: startTime ? until : '17:00', firstDay, timezone: timezone ?? zone };
+}
 
 /** All time zones that the browser knows. */
 export function zones() {

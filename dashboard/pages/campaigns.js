@@ -1,5 +1,6 @@
 // All campaigns, with their state as it changes.
 import { html } from '../lib/ui.js';
+import { may } from '../lib/api.js';
 import { useEvents, useList } from '../lib/data.js';
 import { number, t } from '../lib/i18n.js';
 import { setQuery, useQuery } from '../lib/router.js';
@@ -32,11 +33,13 @@ export default function Campaigns() {
       ${STATUSES.map((each) => html`<option value=${each} selected=${each === status}>${t(`status.${each}`)}</option>`)}
     </select>`;
   return html`
-    <div class="head"><h1>${t('campaigns.title')}</h1><a class="button primary" href="/campaigns/new"><${Icon} name="plus" />${t('newCampaign.title')}</a></div>
+    <div class="head"><h1>${t('campaigns.title')}</h1>
+      ${may('write') && html`<a class="button primary" href="/campaigns/new"><${Icon} name="plus" />${t('newCampaign.title')}</a>`}</div>
     <div class="stack"><${Table} label=${t('campaigns.title')} list=${list} columns=${columns} filters=${filters}
       rowKey=${(/** @type {any} */ c) => c.campaignId} href=${(/** @type {any} */ c) => `/campaigns/${c.campaignId}`}
       empty=${name || status || active ? t('campaigns.noMatch')
-        : html`<p>${t('campaigns.none')}</p><a class="button" href="/campaigns/new">${t('newCampaign.title')}</a>`} /></div>`;
+        : html`<p>${t('campaigns.none')}</p>
+          ${may('write') && html`<a class="button" href="/campaigns/new">${t('newCampaign.title')}</a>`}`} /></div>`;
 }
 
 /** @param {{ campaign: any }} props */

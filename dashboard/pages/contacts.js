@@ -1,5 +1,6 @@
 // Saved contacts, whose fields fill the placeholders of agents in calls to their numbers.
 import { html } from '../lib/ui.js';
+import { may } from '../lib/api.js';
 import { t } from '../lib/i18n.js';
 import { Pairs, pairsOf, valuesOf } from '../components/pairs.js';
 import { Resource } from '../components/resource.js';
@@ -30,7 +31,7 @@ const contacts = () => ({
   // A field that is not a text is sent only where its text was changed.
   body: ({ phoneNumber, name, email, others: pairs }) =>
     ({ ...valuesOf(pairs), phoneNumber: phoneNumber ?? '', ...(name && { name }), ...(email && { email }) }),
-  deleteOptions: [{ name: 'erase', type: 'checkbox', label: t('contacts.erase'), help: t('contacts.eraseHelp') }],
+  deleteOptions: may('admin') ? [{ name: 'erase', type: 'checkbox', label: t('contacts.erase'), help: t('contacts.eraseHelp') }] : [],
 });
 
 export default function Contacts() {

@@ -5,15 +5,17 @@ import { number, t } from '../lib/i18n.js';
 import { setQuery, useQuery } from '../lib/router.js';
 import { DocumentPicker } from '../components/document-picker.js';
 import { fieldProblem, Resource } from '../components/resource.js';
-import { Tabs, Time } from '../components/states.js';
-import { TryQuestion } from './question.js';
+import { Ids } from '../components/secret.js';
+import { Facts, Tabs, Time } from '../components/states.js';
+import { Passages, TryQuestion } from './question.js';
 
 const DOCUMENTS = '/knowledge-base/documents', GROUPS = '/knowledge-base/groups';
 const READABLE = '.txt,.md,.html,.htm,.pdf,text/plain,text/markdown,text/html,application/pdf';
 
 /** @returns {import('../components/resource.js').Kind} */
 const documents = () => ({
-  path: DOCUMENTS, texts: 'documents', id: (document) => document.documentId, name: (document) => document.name, fixed: true, search: true,
+  path: DOCUMENTS, texts: 'documents', id: (document) => document.documentId, name: (document) => document.name,
+  search: true, show: (document) => html`<${ShownDocument} document=${document} />`,
   columns: [
     { key: 'name', label: t('documents.name'), wide: true, render: (document) => document.name },
     { key: 'type', label: t('documents.source'), render: (document) => t(`documents.sources.${document.type}`, { fallback: document.type }) },
@@ -46,6 +48,13 @@ const documents = () => ({
 /** @param {{ id: string, onChange: (file: File | undefined) => void, describedBy?: string, invalid: boolean }} props */
 const FileInput = ({ id, onChange, describedBy, invalid }) => html`<input type="file" id=${id} accept=${READABLE} aria-describedby=${describedBy}
   aria-invalid=${invalid || undefined} onChange=${(/** @type {any} */ event) => onChange(event.target.files[0])} />`;
+
+/** A document; the API gives passages of it, not all of its text. @param {{ document: any }} props */
+const ShownDocument = ({ document: { documentId, type, details, metadata } }) => html`<${Facts} facts=${[
+    [t('documents.source'), t(`documents.sources.${type}`, { fallback: type })], details.url && [t('documents.url'), html`<code>${details.url}</code>`],
+    [t('documents.length'), number(details.textLength)], [t('documents.created'), html`<${Time} at=${metadata.createdAt} full=${true} />`],
+    metadata.createdBy && [t('documents.createdBy'), metadata.createdBy.userEmail]]} />
+  <${Ids} id=${documentId} path=${`${DOCUMENTS}/${documentId}`} /><${Passages} documentIds=${[documentId]} />`;
 
 /** @returns {import('../components/resource.js').Kind} */
 const groups = () => ({

@@ -1,10 +1,12 @@
 // All calls in progress.
 import { html, useEffect, useState } from '../lib/ui.js';
+import { may } from '../lib/api.js';
 import { useEvents, useList } from '../lib/data.js';
 import { onAccountEvent } from '../lib/events.js';
 import { t } from '../lib/i18n.js';
 import { useQuery } from '../lib/router.js';
 import { AGENTS, CAMPAIGNS } from '../components/picker.js';
+import { Sound, useCallLine } from '../components/sound.js';
 import { Badge, callee, person, Since } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { Choice, Found } from './call-filters.js';
@@ -15,8 +17,9 @@ const READ_EVERY_MS = 2_000, WORDS_LENGTH = 60;
 export default function LiveCalls() {
   const { agentId, campaignId, test } = useQuery(), isFiltered = !!(agentId || campaignId || test === 'true');
   // The words of a call are only for those who may follow it.
-  const [refusal, setRefusal] = useState(/** @type {any} */ (null));
-  const list = useList('/calls/live', { agentId, campaignId, test: test === 'all' ? undefined : test || 'false', present: !refusal || undefined },
+  const [refusal, setRefusal] = useState(/** @type {any} */ (null)), isFollowed = may('live') && !refusal;
+  const [heard, setHeard] = useState(/** @type {any} */ (null)), line = useCallLine();
+  const list = useList('/calls/live', { agentId, campaignId, test: test === 'all' ? undefined : test || 'false', present: isFollowed || undefined },
     (call) => call.conversationId);
   useEffect(() => { if (list.error?.status === 403) setRefusal(list.error); }, [list.error]);
   useEvents(['call.'], () => list.refresh(), 1000);
@@ -29,6 +32,9 @@ export default function LiveCalls() {
   }), [list.key]);
   const columns = [
     { key: 'contact', label: t('calls.contact'), render: callee },
+    ...(isFollowed ? [{ key: 'listen', label: t('callNow.listen'), render: (/** @type {any} */ c) => html`<${ListenButton} call=${c}
+      isHeard=${line.kind && heard?.conversationId === c.conversationId} onListen=${() => { setHeard(c); line.listen(c.conversationId); }}
+      onStop=${() => line.stop()} />` }] : []),
     { key: 'status', label: t('calls.filters.status'), render: status },
     { key: 'words', label: t('liveCalls.words'), wide: true, render: (/** @type {any} */ c) => words(c.present?.words) },
     { key: 'mood', label: t('liveCalls.mood'),
@@ -41,10 +47,19 @@ export default function LiveCalls() {
       render: (/** @type {any} */ c) => html`<span class="numeric">${c.phoneNumber ?? '–'}</span>` },
     { key: 'direction', label: t('calls.filters.direction'), optional: true, render: (/** @type {any} */ c) => t(`calls.${c.direction}`) },
   ];
+  const wanted = list.rows.filter((call) => call.present?.state === 'transferring');
   const isKnown = list.rows.length > 0 || !list.hasMore;
   return html`
     <div class="head"><h1>${t('liveCalls.title')}</h1>
       <span class="muted" role="status">${isKnown && t(`liveCalls.${list.hasMore ? 'more' : 'count'}`, { n: list.rows.length })}</span></div>
+    <div role="status" class=${wanted.length ? 'stack' : 'hidden'}>${wanted.map((call) => html`<p key=${call.conversationId} class="alert warn">
+      <a href=${`/calls/${call.conversationId}`}>${t('liveCalls.wantsPerson', { agent: call.agentName, callee: callee(call) })}</a></p>`)}</div>
+    ${(line.kind || line.problem) && html`<section class="card" aria-label=${t('callNow.listen')}>
+      <div class="head"><p role="status" class="who">${line.line ? t('liveCalls.heard', { callee: callee(heard) }) : !line.problem && t('callNow.opening')}</p>
+        <div class="actions"><a class="button" href=${`/calls/${heard.conversationId}`}>${t('liveCalls.open')}</a>
+          <button onClick=${() => line.stop()}>${t(line.problem ? 'common.close' : 'callNow.stopListening')}</button></div></div>
+      ${line.problem && html`<p class="alert bad" role="alert">${line.problem}</p>`}
+      ${line.line && html`<${Sound} line=${line.line} />`}</section>`}
     <div class="stack">${refusal && html`<${Refusal} error=${refusal} onRetry=${() => setRefusal(null)} />`}
       <${Table} label=${t('liveCalls.title')} list=${list} columns=${columns}
       filters=${html`<${Found} name="agentId" value=${agentId} from=${AGENTS} any=${t('appointments.anyAgent')} bare=${true} />
@@ -68,3 +83,8 @@ function status({ operator, answeredAt, present }) {
   if (answeredAt && present) return html`<${State} state=${present.state} />`;
   return html`<${Badge} status=${answeredAt ? 'in_progress' : 'ringing'} tone=${answeredAt ? 'live' : 'info'} />`;
 }
+
+/** @param {{ call: any, isHeard: boolean, onListen: () => void, onStop: () => void }} props */
+const ListenButton = ({ call, isHeard, onListen, onStop }) => call.answeredAt && html`<button class="small"
+  aria-label=${t(isHeard ? 'liveCalls.stopListening' : 'liveCalls.listenTo', { callee: callee(call) })}
+  onClick=${isHeard ? onStop : onListen}>${t(isHeard ? 'liveCalls.stop' : 'callNow.listen')}</button>`;

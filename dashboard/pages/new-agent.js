@@ -17,7 +17,7 @@ export default function NewAgent() {
   const sent = useRef({ body: '', key: '' });
   return html`
     <h1>${t('agents.new')}</h1>
-    <${Form} groups=${agentGroups(choices, PRESET)} values=${PRESET} submit=${t('agent.create')}
+    <${Form} groups=${agentGroups(choices, PRESET)} values=${PRESET} submit=${t('agent.create')} scope="write"
       onSubmit=${async (/** @type {any} */ _values, /** @type {any} */ changed) => {
       const agent = agentPatch({ ...PRESET, ...changed }), body = JSON.stringify(agent);
       if (sent.current.body !== body) sent.current = { body, key: newKey() };

@@ -1,6 +1,6 @@
 // A new campaign: contacts from a file, agent, time, follow-ups, and what it will take. Nothing is created before the end.
 import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
-import { ApiError, newKey, post } from '../lib/api.js';
+import { ApiError, may, newKey, post } from '../lib/api.js';
 import { useResource } from '../lib/data.js';
 import { t, zone } from '../lib/i18n.js';
 import { navigate, useQuery, useUnsaved } from '../lib/router.js';
@@ -10,8 +10,9 @@ import { fieldErrors, Fields } from '../components/form.js';
 import { Icon } from '../components/icons.js';
 import { AGENTS, Picker } from '../components/picker.js';
 import { csvForm } from '../components/service-check.js';
+import { Lacks } from '../components/states.js';
 import { CallingWeeks } from '../components/week.js';
-import { followUpBody, followUpFields, scheduleFields } from './campaign-fields.js';
+import { followUpBody, followUpFields, scheduleBody, scheduleFields } from './campaign-fields.js';
 import { Estimate } from './estimate.js';
 import { placeholdersOf } from './placeholders.js';
 
@@ -106,9 +107,10 @@ export default function NewCampaign() {
       <aside class="card summary" aria-labelledby="summary"><h2 id="summary">${t('newCampaign.parts.summary')}</h2>
         <${Estimate} agentId=${values.agentId} contacts=${checked?.usable ?? 0} concurrency=${values.maxConcurrentCalls} window=${window} />
         ${errors[''] && html`<p class="alert bad" role="alert" tabindex="-1">${errors['']}</p>`}
-        <button class="primary" aria-disabled=${busy} onClick=${() => send('start')}><${Icon} name=${values.when === 'now' ? 'play' : 'calendar'} />
+        ${may('write') ? html`<div class="actions"><button class="primary" aria-disabled=${busy} onClick=${() => send('start')}>
+            <${Icon} name=${values.when === 'now' ? 'play' : 'calendar'} />
           ${busy ? t('form.sending') : t(values.when === 'now' ? 'campaign.launch' : 'newCampaign.schedule')}</button>
-        <button aria-disabled=${busy} onClick=${() => send('draft')}>${t('newCampaign.saveDraft')}</button>
+        <button aria-disabled=${busy} onClick=${() => send('draft')}>${t('newCampaign.saveDraft')}</button></div>` : html`<${Lacks} scope="write" />`}
         <p class="help">${t('newCampaign.nothingYet')}</p>
       </aside>
     </div>`;
@@ -124,6 +126,7 @@ function missingParts(checked, values) {
   if (!checked) errors.file = t('newCampaign.missing.file');
   else if (!checked.isReady) errors.file = t('newCampaign.missing.badRows');
   if (!values.name?.trim()) errors.name = t('newCampaign.missing.name');
+  if (values.when === 'schedule' && !values.startTime) errors.startTime = t('newCampaign.missing.startTime');
   if (!values.agentId) errors.agentId = t('newCampaign.missing.agent');
   return errors;
 }
@@ -137,7 +140,7 @@ function formData(checked, values, how) {
   const followUp = followUpBody(values);
   if (followUp.followUpCall) Object.assign(body, followUp, { followUpIntervals: followUp.followUpIntervals.join(',') });
   if (values.when === 'schedule') Object.assign(body,
-    { startTime: values.startTime, endTime: values.endTime, timezone: values.timezone, scheduled: how === 'start' });
+    scheduleBody(values), { scheduled: how === 'start' });
   else body.launch = how === 'start';
   return { form: csvForm(body, checked.file), body: JSON.stringify([body, checked.file.name, checked.file.size, checked.file.lastModified]) };
 }

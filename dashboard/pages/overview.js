@@ -1,5 +1,6 @@
 // Today at a glance: figures, what is wrong, what runs, the latest calls; on an empty account the first steps.
 import { html, useEffect, useMemo, useState } from '../lib/ui.js';
+import { may } from '../lib/api.js';
 import { useEvents, useResource } from '../lib/data.js';
 import { dateTime, duration, money, number, percent, t } from '../lib/i18n.js';
 import { staticList } from '../lib/list.js';
@@ -29,9 +30,11 @@ export default function Overview() {
 
   const isNew = campaigns.data && agents.data && latest.data && (campaigns.data.length === 0 || latest.data.length === 0);
   return html`
-    <div class="head"><h1>${t('overview.title')}</h1><a class="button primary" href="/campaigns/new"><${Icon} name="plus" />${t('newCampaign.title')}</a></div>
+    <div class="head"><h1>${t('overview.title')}</h1>
+      ${may('write') && html`<a class="button primary" href="/campaigns/new"><${Icon} name="plus" />${t('newCampaign.title')}</a>`}</div>
     <${Attention} services=${services.data} />
-    ${isNew && html`<${FirstSteps} hasAgent=${agents.data.length > 0} hasCall=${latest.data.length > 0} hasCampaign=${campaigns.data.length > 0} />`}
+    ${isNew && may('write') && html`
+      <${FirstSteps} hasAgent=${agents.data.length > 0} hasCall=${latest.data.length > 0} hasCampaign=${campaigns.data.length > 0} />`}
     ${!isNew && html`<${Figures} today=${today.rows} live=${live} />`}
     ${!today.isComplete && html`<p class="muted">${t('overview.counting')}</p>`}
     ${!isNew && today.rows && html`<div class="grid wide-first">

@@ -1,13 +1,13 @@
 // The account: e-mail, sessions, keys, the secret that signs webhooks, language and time zone.
 import { html, useState } from '../lib/ui.js';
-import { del, get, patch, post } from '../lib/api.js';
+import { del, get, may, patch, post } from '../lib/api.js';
 import { useList, useResource } from '../lib/data.js';
 import { choose, language, languages, t, zone } from '../lib/i18n.js';
 import { reload } from '../lib/router.js';
 import { confirm, Dialog, toast, toastError } from '../components/dialog.js';
 import { Form } from '../components/form.js';
-import { Secret, SecretOnce } from '../components/secret.js';
-import { Badge, Facts, Failure, Time } from '../components/states.js';
+import { Ids, Secret, SecretOnce } from '../components/secret.js';
+import { Badge, Facts, Failure, Lacks, person, Time } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { zones } from './campaign-fields.js';
 
@@ -15,19 +15,21 @@ const SCOPES = ['read', 'calls', 'live', 'write', 'admin'];
 
 export default function Profile() {
   const me = useResource('/me');
-  const keys = useList('/me/api-keys', {}, (key) => key.keyId);
   const sessions = useList('/session', {}, (session) => session.sessionId);
   return html`
     <h1>${t('profile.title')}</h1>
     ${me.error && html`<${Failure} error=${me.error} onRetry=${me.reload} />`}
     <div class="grid">
       <section class="card" aria-labelledby="account"><h2 id="account">${t('profile.account')}</h2>
-        <${Facts} facts=${[[t('profile.email'), me.data?.email ?? '…'], [t('profile.id'), html`<code>${me.data?.userId ?? '…'}</code>`]]} /></section>
+        <${Facts} facts=${[[t('profile.email'), me.data?.email ?? '…'],
+          [t('profile.id'), me.data && html`<${Ids} id=${me.data.userId} path="/me" />`]]} /></section>
       <section class="card" aria-labelledby="display"><h2 id="display">${t('profile.display')}</h2><${Display} /></section>
     </div>
-    <${Keys} list=${keys} onReplaced=${() => { keys.refresh(); sessions.refresh(); }} />
+    ${may('admin') && html`<${Keys} onReplaced=${() => sessions.refresh()} />`}
     <${Sessions} list=${sessions} />
-    <section class="card" aria-labelledby="webhook"><h2 id="webhook">${t('profile.webhookSecret')}</h2><${WebhookSecret} /></section>`;
+    ${may('admin') ? html`
+      <section class="card" aria-labelledby="webhook"><h2 id="webhook">${t('profile.webhookSecret')}</h2>
+      <${WebhookSecret} /></section>` : html`<${Lacks} scope="admin" />`}`;
 }
 
 function Display() {
@@ -41,8 +43,10 @@ function Display() {
     onSubmit=${async (/** @type {any} */ values) => { choose(values); reload(); }} />`;
 }
 
-/** @param {{ list: import('../lib/data.js').List, onReplaced: () => void }} props */
-function Keys({ list, onReplaced }) {
+/** @param {{ onReplaced: () => void }} props */
+function Keys({ onReplaced: onChanged }) {
+  const list = useList('/me/api-keys', {}, (key) => key.keyId);
+  const onReplaced = () => { list.refresh(); onChanged(); };
   const [open, setOpen] = useState(/** @type {any} */ (null));
   const [shown, setShown] = useState('');
   async function regenerate() {
@@ -69,7 +73,7 @@ function Keys({ list, onReplaced }) {
     { key: 'expires', label: t('profile.expires'),
       render: (/** @type {any} */ key) => (key.expiresAt ? html`<${Time} at=${key.expiresAt} />` : t('profile.never')) },
     { key: 'actions', label: t('profile.actions'), render: (/** @type {any} */ key) => (key.isAccountKey
-      ? html`<button class="small" onClick=${regenerate}>${t('profile.regenerate')}</button>`
+      ? SCOPES.every(may) && html`<button class="small" onClick=${regenerate}>${t('profile.regenerate')}</button>`
       : html`<span class="actions"><button class="small" aria-label=${t('profile.changeKey', { name: key.name })} onClick=${() => setOpen(key)}>
         ${t('profile.change')}</button>
         <button class="small" aria-label=${t('profile.deleteKey', { name: key.name })} onClick=${() => remove(key)}>${t('common.delete')}</button></span>`) },
@@ -122,13 +126,14 @@ function Sessions({ list }) {
   }
   const columns = [
     { key: 'key', label: t('profile.signedInWith'), wide: true,
-      render: (/** @type {any} */ s) => html`${s.keyName ?? t('profile.loginLink')} ${s.isPresent && html`<${Badge} status="present" tone="live" />`}` },
+      render: (/** @type {any} */ s) => html`${person(s.keyName) ?? t('profile.loginLink')}${' '}
+        ${s.isPresent && html`<${Badge} status="present" tone="live" />`}` },
     { key: 'created', label: t('profile.signedInAt'), render: (/** @type {any} */ s) => html`<${Time} at=${s.createdAt} />` },
     { key: 'used', label: t('profile.lastUsed'), render: (/** @type {any} */ s) => html`<${Time} at=${s.lastUsedAt} />` },
     { key: 'expires', label: t('profile.ends'), render: (/** @type {any} */ s) => html`<${Time} at=${s.expiresAt} />` },
     { key: 'actions', label: t('profile.actions'),
-      render: (/** @type {any} */ s) =>
-        html`<button class="small" onClick=${() => end(s)}>${t(s.isPresent ? 'shell.signOut' : 'profile.endSession')}</button>` },
+      render: (/** @type {any} */ s) => (s.isPresent || may('admin'))
+        && html`<button class="small" onClick=${() => end(s)}>${t(s.isPresent ? 'shell.signOut' : 'profile.endSession')}</button>` },
   ];
   return html`<section class="stack" aria-labelledby="sessions"><h2 id="sessions">${t('profile.sessions')}</h2>
     <${Table} short=${true} label=${t('profile.sessions')} list=${list} columns=${columns} rowKey=${(/** @type {any} */ s) => s.sessionId} /></section>`;

@@ -3,7 +3,7 @@ import { html } from '../lib/ui.js';
 import { patch } from '../lib/api.js';
 import { useResource } from '../lib/data.js';
 import { t } from '../lib/i18n.js';
-import { setQuery, useQuery } from '../lib/router.js';
+import { mayLeave, setQuery, useQuery } from '../lib/router.js';
 import { toast } from '../components/dialog.js';
 import { Form } from '../components/form.js';
 import { Resource } from '../components/resource.js';
@@ -41,7 +41,7 @@ export default function Safeguards() {
   const { tab = 'limits' } = useQuery();
   const tabs = ['limits', 'transfers'].map((key) => ({ key, label: t(`safeguards.tabs.${key}`) }));
   return html`<h1>${t('safeguards.title')}</h1>
-    <div><${Tabs} label=${t('safeguards.title')} tabs=${tabs} current=${tab} onChange=${(/** @type {string} */ next) => setQuery({ tab: next })}>
+    <div><${Tabs} label=${t('safeguards.title')} tabs=${tabs} current=${tab} onChange=${(/** @type {string} */ next) => mayLeave() && setQuery({ tab: next })}>
       <div class="stack">${tab === 'transfers' ? html`<${Resource} kind=${transferRules()} inTab=${true} />` : html`<${Limits} />`}</div><//></div>`;
 }
 
@@ -54,7 +54,7 @@ function Limits() {
       <section class="card" aria-labelledby="live-listening"><h2 id="live-listening">${t('safeguards.live')}</h2>
         <p class="muted">${t('safeguards.liveHelp')}</p>
         <${Form} fields=${[{ name: 'liveListening', label: t('safeguards.liveAllowed'), type: 'checkbox' }]} values=${data} submit=${t('common.save')}
-          onSubmit=${async (/** @type {any} */ { liveListening }) => {
+          scope="write" onSubmit=${async (/** @type {any} */ { liveListening }) => {
           set((await patch('/safeguards', { liveListening })).data);
           toast(t('resource.saved'));
         }} /></section></div>`;
@@ -74,7 +74,7 @@ function Rule({ name, rule, onSaved }) {
     <div class="head"><h2 id=${`rule-${name}`}>${t(`safeguards.rules.${name}`)}</h2>
       <span class=${`badge ${TONES[rule.mode] ?? ''}`}>${t(`safeguards.modes.${rule.mode}`)}</span></div>
     <p class="muted">${t(`safeguards.ruleHelp.${name}`)}</p>
-    <${Form} fields=${fields} values=${saved} submit=${t('common.save')} showChanges=${true}
+    <${Form} fields=${fields} values=${saved} submit=${t('common.save')} showChanges=${true} scope="write"
       onSubmit=${async (/** @type {any} */ _, /** @type {Record<string, any>} */ changed) => {
       const body = Object.fromEntries(Object.entries(changed).map(([key, value]) => [key.slice(name.length + 1), written(key, value)]));
       const { data } = await patch('/safeguards', { [name]: body });

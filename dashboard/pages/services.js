@@ -1,6 +1,6 @@
 // Carriers and providers of the installation: what works, what is missing, and a check of each.
 import { html, useState } from '../lib/ui.js';
-import { post } from '../lib/api.js';
+import { may, post } from '../lib/api.js';
 import { useResource } from '../lib/data.js';
 import { t } from '../lib/i18n.js';
 import { staticList } from '../lib/list.js';
@@ -67,7 +67,7 @@ function ServiceDialog({ service, onClose }) {
     ${report?.numbers.length > 0 && html`<p><b>${t('services.numbers')}</b> ${report.numbers.join(', ')}</p>`}
     ${report?.enter.length > 0 && html`<p><b>${t('services.enter')}</b></p>
       ${report.enter.map((/** @type {any} */ each) => html`<div key=${each.at}><p>${each.at}</p><pre tabindex="0">${each.value}</pre></div>`)}`}
-    <div class="actions">${service.configured
+    <div class="actions">${service.configured && may('admin')
       && html`<button class="primary" aria-disabled=${busy} onClick=${check}>${t(busy ? 'services.checking' : 'services.check')}</button>`}
       <button onClick=${onClose}>${t('common.close')}</button></div><//>`;
 }

@@ -10,7 +10,7 @@ const TYPES = {
 
 /** @returns {import('../components/resource.js').Kind} */
 export const webhooks = () => ({
-  path: '/webhooks', texts: 'webhooks', id: (hook) => hook.webhookId, name: (hook) => hook.url, columns: [],
+  path: '/webhooks', texts: 'webhooks', scope: 'admin', id: (hook) => hook.webhookId, name: (hook) => hook.url, columns: [],
   fields: () => [
     { name: 'url', label: t('webhooks.url'), required: true, placeholder: 'https://', help: t('webhooks.urlHelp') },
     { name: 'types', label: t('webhooks.types'), type: 'checks', dense: true, options: types() },

@@ -6,7 +6,7 @@ import { number, t } from '../lib/i18n.js';
 import { navigate } from '../lib/router.js';
 import { confirm, Dialog, toast, toastError } from '../components/dialog.js';
 import { DeleteDialog, FormDialog } from '../components/resource.js';
-import { SecretOnce } from '../components/secret.js';
+import { Ids, SecretOnce } from '../components/secret.js';
 import { Facts, Failure, Loading, Time } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { OnOff, Recent, webhooks } from './webhook-fields.js';
@@ -57,7 +57,7 @@ export default function Webhook({ params: { id } }) {
       [t('webhooks.types'), hook.types.includes('*') ? t('webhooks.allTypes') : hook.types.join(', ')],
       [t('webhooks.recent'), html`<${Recent} counts=${hook.recent} />`],
       [t('webhooks.created'), html`<${Time} at=${hook.metadata.createdAt} full=${true} />`],
-    ]} /></section>
+    ]} /><${Ids} id=${id} path=${path} /></section>
     <${Deliveries} list=${deliveries}
       onResend=${hook.enabled && ((/** @type {any} */ each) => run(() => post(`${path}/deliveries/${each.deliveryId}/resend`), 'webhooks.resent'))} />
     ${open === 'change' && html`<${FormDialog} kind=${webhooks()} row=${hook} etag=${etag} onClose=${close} onStale=${reload}
@@ -90,8 +90,8 @@ function Deliveries({ list, onResend }) {
       rowKey=${(/** @type {any} */ each) => each.deliveryId} onOpen=${setShown} empty=${t('webhooks.noDeliveries')} />
     ${shown && html`<${Dialog} title=${shown.type} onClose=${() => setShown(null)}>
       <${Facts} facts=${[[t('webhooks.state'), state(shown)], [t('webhooks.attempts'), number(shown.attempts)],
-        shown.lastError && [t('webhooks.lastError'), shown.lastError],
+        [t('webhooks.answer'), shown.lastError ?? t(`webhooks.answers.${shown.state}`)],
         [t('webhooks.at'), html`<${Time} at=${shown.createdAt} full=${true} />`], ['webhook-id', html`<code>${shown.deliveryId}</code>`]]} />
-      ${shown.body && html`<pre tabindex="0">${JSON.stringify(shown.body, null, 2)}</pre>`}
+      ${shown.body && html`<h3>${t('webhooks.body')}</h3><pre tabindex="0">${JSON.stringify(shown.body, null, 2)}</pre>`}
       <div class="actions"><button class="primary" onClick=${() => setShown(null)}>${t('common.close')}</button></div><//>`}</section>`;
 }

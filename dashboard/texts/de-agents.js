@@ -18,6 +18,7 @@ export default {
     notJson: 'Das ist kein gültiges JSON.', notJsonAt: 'Das ist kein gültiges JSON: Zeile {line}, Spalte {column}.',
     noneYet: 'Es gibt noch keine.', addSome: 'Welche anlegen',
     ofService: 'die Wahl des Dienstes',
+    notListed: 'Das führt der Dienst nicht in seiner Liste. Wenn es das nicht gibt, scheitern Anrufe.',
     groups: {
       general: ['Allgemeines', ''], says: ['Was er sagt', ''], voice: ['Stimme und Modell', ''], turns: ['Sprecherwechsel', ''],
       knowledge: ['Wissen und Werkzeuge', 'Was er nachschlagen und tun kann'], tools: ['Eingebaute Werkzeuge', 'Auflegen, weiterleiten, Anrufbeantworter'],
@@ -159,7 +160,7 @@ export default {
       integer: 'ganze Zahl', boolean: 'ja oder nein',
       outbound: 'ausgehend: er ruft an', inbound: 'eingehend: er wird angerufen', both: 'beides', patient: 'geduldig (800 ms)', normal: 'normal (450 ms)',
       eager: 'eifrig (250 ms)',
-      auto: 'automatisch', off: 'aus', ics: 'ics-Datei', google: 'Google',
+      auto: 'automatisch', off: 'aus', ics: 'ics-Datei', plain: 'WebSocket der API', google: 'Google',
     },
   },
 };

@@ -5,6 +5,8 @@ export default {
     title: 'Live', none: 'Kein Anruf läuft. Anrufe erscheinen hier, sobald gewählt wird oder jemand anruft.',
     count: { one: '{n} Anruf', other: '{n} Anrufe' }, more: 'Mehr als {n} Anrufe', words: 'Letzte Worte', mood: 'Stimmung',
     tests: 'Testanrufe', noTests: 'Ohne Testanrufe', withTests: 'Mit Testanrufen', onlyTests: 'Nur Testanrufe', test: 'Testanruf',
+    heard: 'Sie hören {callee} mit.', open: 'Anruf öffnen', listenTo: '{callee} mithören', stop: 'Beenden', stopListening: 'Mithören von {callee} beenden',
+    wantsPerson: '{agent} will einen Menschen für {callee}: Der Anruf wird weitergeleitet.',
   },
   callNow: {
     title: 'In diesem Moment', waiting: 'Warten auf den Anruf …', noWords: 'Niemand spricht.',
@@ -17,12 +19,15 @@ export default {
     left: { given_back: '{by} gab den Anruf zurück', lost: 'Verbindung abgebrochen: {by}', not_allowed: '{by} wurde der Anruf entzogen',
       call_ended: '{by} hatte den Anruf bis zum Ende' },
     note: 'Notiz an den Agenten beim Zurückgeben', noteHelp: 'Nur der Agent liest sie. Was inzwischen gesagt wurde, weiß er.',
-    notNow: 'Sie können nur übernehmen, solange Agent und Kontakt miteinander sprechen.', accountKey: 'Jemand mit dem Kontoschlüssel',
+    notNow: 'Sie können nur übernehmen, solange Agent und Kontakt miteinander sprechen.', accountKey: '{email} (Kontoschlüssel)',
+    transferHelp: 'Der Anruf geht an den Agenten zurück, der ihn sofort weiterleitet.', digitsHelp: 'Töne anstelle Ihres Mikrofons.',
     off: 'Mithören und Übernehmen sind in den Schutzregeln ausgeschaltet.',
     lost: 'Sie haben den Anruf nicht mehr. {reason}', leave: 'Sie haben den Anruf. Die Seite verlassen und ihn dem Agenten zurückgeben?',
   },
   sound: {
-    heard: 'Sie hören', yours: 'Ihr Mikrofon', volume: 'Lautstärke', silence: 'Stille', decibels: '{n} dB',
+    heard: 'Sie hören', yours: 'Ihr Mikrofon', volume: 'Lautstärke',
+    mute: 'Mikrofon stummschalten', unmute: 'Mikrofon einschalten', muted: 'Niemand hört Sie.', device: 'Mikrofon',
+    deviceNumber: 'Mikrofon {n}', silence: 'Stille', decibels: '{n} dB',
     failed: 'Der Ton konnte nicht verbunden werden, oder die Verbindung brach ab. {reason}',
     microphone: {
       NotAllowedError: 'Der Browser hat das Mikrofon verweigert. Erlauben Sie es für diese Seite, neben der Adresse, und versuchen Sie es noch einmal.',

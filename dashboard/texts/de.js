@@ -2,6 +2,7 @@ import resources from './de-resources.js';
 import agents from './de-agents.js';
 import graph from './de-graph.js';
 import live from './de-live.js';
+import problems from './de-problems.js';
 
 /** @type {typeof import('./en.js').default} */
 const texts = {
@@ -9,9 +10,11 @@ const texts = {
   ...agents,
   ...graph,
   ...live,
+  ...problems,
   common: {
     cancel: 'Abbrechen', save: 'Speichern', delete: 'Löschen', close: 'Schließen', retry: 'Noch einmal', dismiss: 'Ausblenden', loading: 'Lädt …',
-    nothing: 'Hier ist noch nichts.', columns: 'Spalten', copy: 'Kopieren', copied: 'Kopiert.', all: 'Alle', search: 'Suchen',
+    nothing: 'Hier ist noch nichts.', columns: 'Spalten', copy: 'Kopieren', copied: 'Kopiert.', notCopied: 'Der Browser hat das Kopieren nicht erlaubt.',
+    copyId: 'Kennung {id} kopieren', asCurl: 'Als curl', all: 'Alle', search: 'Suchen',
   },
   picker: {
     search: 'Nach Namen suchen', choices: 'Auswahl', found: { one: '{n} gefunden', other: '{n} gefunden' },
@@ -37,7 +40,8 @@ const texts = {
     createHelp: 'Wenn es noch kein Konto gibt, legen Sie eines an:', exampleEmail: 'sie@example.com',
   },
   form: {
-    optional: 'freiwillig', default: 'Vorgabe: {value}', nothing: 'nicht gesetzt', yes: 'ja', no: 'nein', changes: 'Was sich ändert',
+    optional: 'optional', another: 'Andere …', anotherOf: '{label}: andere',
+    default: 'Vorgabe: {value}', nothing: 'nicht gesetzt', yes: 'ja', no: 'nein', changes: 'Was sich ändert',
     sending: 'Wird gesendet …',
     row: 'Eintrag {n}', add: 'Hinzufügen', remove: 'Entfernen', removeRow: 'Eintrag {n} entfernen', nameless: 'Jeder Eintrag braucht einen Namen.',
     nameTwice: '{name} kommt zweimal vor.',
@@ -52,6 +56,13 @@ const texts = {
     storage_full: 'Der Datenträger des Dienstes ist voll: Es kann nichts gespeichert werden, bis Platz ist.',
     rate_limited: 'Zu viele Anfragen oder Anrufe auf einmal. Versuchen Sie es gleich noch einmal.',
     internal: 'Der Dienst hat einen Fehler gemacht. Einzelheiten stehen in seinem Protokoll.',
+    forbidden: 'Ihr Schlüssel erlaubt das nicht. {message}', lacks: 'Ihrem Schlüssel fehlt das Recht „{scope}“.',
+    conflict: 'Das geht gerade nicht. {message}', contact_exists: 'Es gibt schon einen Kontakt mit dieser Nummer.',
+    campaign_running: 'Nicht, solange die Kampagne wählt: Pausieren Sie sie zuerst.', invalid_transition: 'Das geht gerade nicht. {message}',
+    nothing_to_dial: 'Es ist niemand anzurufen. {message}', in_use: 'Es wird benutzt. {message}', do_not_call: 'Die Nummer steht auf der Sperrliste.',
+    number_in_use: 'Die Nummer gehört schon einem anderen Agenten. {message}', not_configured: 'Das ist im Dienst nicht eingerichtet. {message}',
+    payload_too_large: 'Das ist zu groß. {message}', unsupported_media_type: 'Dieses Format kann der Dienst nicht lesen. {message}',
+    upstream_failed: 'Ein anderer Dienst hat versagt. {message}', method_not_allowed: 'Das bietet der Dienst nicht an. {message}',
   },
   status: {
     draft: 'Entwurf', waiting: 'Wartet', running: 'Läuft', delayed: 'Verzögert', paused: 'Pausiert', stopped: 'Angehalten', completed: 'Abgeschlossen',
@@ -243,7 +254,8 @@ const texts = {
   },
   newCampaign: {
     title: 'Neue Kampagne', name: 'Name', agent: 'Agent', agentHelp: 'Spricht in jedem Anruf der Kampagne.', startTime: 'Von',
-    startHelp: 'HH:MM, oder auch mit erstem Tag: 2026-06-01T09:00', endTime: 'Bis', endHelp: 'Täglich. Leer: keine tägliche Pause.', timezone: 'Zeitzone',
+    firstDay: 'Erster Tag', firstDayHelp: 'Leer: heute, oder morgen, wenn die Zeit vorbei ist.',
+    endTime: 'Bis', endHelp: 'Täglich. Leer: keine tägliche Pause.', timezone: 'Zeitzone',
     followUpCall: 'Nicht Erreichte noch einmal anrufen', followUpHelp: 'Nach einem fehlgeschlagenen Anruf oder einer Mailbox.',
     followUpAttempts: 'Weitere Anrufe',
     followUpIntervals: 'Minuten davor', intervalsHelp: 'Eine Zahl für jeden Anruf, durch Kommas getrennt.', maxConcurrentCalls: 'Anrufe zugleich',
@@ -255,7 +267,8 @@ const texts = {
     nothingYet: 'Bevor Sie einen dieser Knöpfe drücken, wird nichts angelegt und niemand angerufen.', saved: 'Als Entwurf gespeichert.',
     note: 'Hinweis: {warning}.', launched: 'Die Kampagne wählt.', scheduled: 'Die Kampagne ist geplant.',
     missing: { file: 'Wählen Sie zuerst eine Datei mit Kontakten.', badRows: 'Beheben Sie die fehlerhaften Zeilen in der Datei, oder lassen Sie sie weg.',
-      name: 'Geben Sie der Kampagne einen Namen.', agent: 'Wählen Sie einen Agenten.' },
+      name: 'Geben Sie der Kampagne einen Namen.', agent: 'Wählen Sie einen Agenten.',
+      startTime: 'Wählen Sie die Zeit, zu der sie beginnt.' },
     placeholders: { one: 'Die Texte des Agenten verwenden {list}. Das ist keine Spalte der Datei und wird in den Anrufen weggelassen.',
       other: 'Die Texte des Agenten verwenden {list}. Das sind keine Spalten der Datei, sie werden in den Anrufen weggelassen.' },
     placeholdersFilled: 'Die Datei füllt alle Platzhalter des Agenten: {list}.',
@@ -295,7 +308,9 @@ const texts = {
     },
   },
   week: {
-    more: { one: 'und {n} weitere Zone', other: 'und {n} weitere Zonen' }, several: '{city} oder {n} andere Zonen',
+    more: { one: 'und {n} weitere Zone', other: 'und {n} weitere Zonen' },
+    several: 'Nummern ohne bekannten Ort werden nur angerufen, solange die Anrufzeiten in allen Zonen gelten, in denen sie sein können.',
+    all: 'Alle Kontakte, in der Zeit von {zone}',
     contacts: { one: '{n} Kontakt', other: '{n} Kontakte' },
     never: 'Keine Anrufe: Zeitfenster und Anrufzeiten treffen sich nie.', always: 'Jederzeit.',
   },

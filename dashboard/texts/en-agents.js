@@ -14,6 +14,7 @@ export default {
     versions: 'Versions', calls: 'Calls', newCampaign: 'New campaign', moreActions: 'More', callMe: 'Call me', fieldsSet: { one: '{n} set', other: '{n} set' },
     notJson: 'This is not valid JSON.', notJsonAt: 'This is not valid JSON: line {line}, column {column}.', noneYet: 'There are none yet.', addSome: 'Add some',
     ofService: 'the service’s own',
+    notListed: 'The service does not list this one. Calls fail if it does not exist.',
     groups: {
       general: ['General', ''], says: ['What it says', ''], voice: ['Voice and model', ''], turns: ['Turn-taking', ''],
       knowledge: ['Knowledge and tools', 'What it can look up and do'], tools: ['Built-in tools', 'Hang up, transfer, voicemail'],
@@ -153,7 +154,7 @@ export default {
       integer: 'whole number', boolean: 'yes or no',
       outbound: 'outbound: it dials', inbound: 'inbound: it answers', both: 'both', patient: 'patient (800 ms)', normal: 'normal (450 ms)',
       eager: 'eager (250 ms)',
-      auto: 'automatic', off: 'off', ics: 'ics file', google: 'Google',
+      auto: 'automatic', off: 'off', ics: 'ics file', plain: 'WebSocket of the API', google: 'Google',
     },
   },
 };

@@ -4,6 +4,8 @@ export default {
     title: 'Live', none: 'No call is in progress. Calls appear here as soon as they are dialed or come in.',
     count: { one: '{n} call', other: '{n} calls' }, more: 'More than {n} calls', words: 'Last words', mood: 'Mood',
     tests: 'Test calls', noTests: 'Without test calls', withTests: 'With test calls', onlyTests: 'Only test calls', test: 'Test call',
+    heard: 'You are listening to {callee}.', open: 'Open the call', listenTo: 'Listen to {callee}', stop: 'Stop', stopListening: 'Stop listening to {callee}',
+    wantsPerson: '{agent} wants a person for {callee}: the call is being transferred.',
   },
   callNow: {
     title: 'At this moment', waiting: 'Waiting for the call …', noWords: 'Nobody is speaking.',
@@ -16,12 +18,15 @@ export default {
     left: { given_back: '{by} gave the call back', lost: 'Connection lost: {by}', not_allowed: 'The call was taken away from {by}',
       call_ended: '{by} had the call until its end' },
     note: 'Note to the agent when you give back', noteHelp: 'Only the agent reads it. It knows what was said meanwhile.',
-    notNow: 'You can take over only while the agent and the contact are talking.', accountKey: 'Somebody (account key)',
+    notNow: 'You can take over only while the agent and the contact are talking.', accountKey: '{email} (account key)',
+    transferHelp: 'The call goes back to the agent, which transfers it at once.', digitsHelp: 'Tones in place of your microphone.',
     off: 'Listening and taking over are switched off under Safeguards.',
     lost: 'You no longer have the call. {reason}', leave: 'You have the call. Leave the page and give it back to the agent?',
   },
   sound: {
-    heard: 'You hear', yours: 'Your microphone', volume: 'Volume', silence: 'silence', decibels: '{n} dB',
+    heard: 'You hear', yours: 'Your microphone', volume: 'Volume',
+    mute: 'Mute the microphone', unmute: 'Unmute the microphone', muted: 'Nobody hears you.', device: 'Microphone',
+    deviceNumber: 'Microphone {n}', silence: 'silence', decibels: '{n} dB',
     failed: 'The sound could not be connected, or the connection broke. {reason}',
     microphone: {
       NotAllowedError: 'The browser refused the microphone. Allow it for this page, beside the address, and try again.',

@@ -3,15 +3,18 @@ import resources from './en-resources.js';
 import agents from './en-agents.js';
 import graph from './en-graph.js';
 import live from './en-live.js';
+import problems from './en-problems.js';
 
 export default {
   ...resources,
   ...agents,
   ...graph,
   ...live,
+  ...problems,
   common: {
     cancel: 'Cancel', save: 'Save', delete: 'Delete', close: 'Close', retry: 'Try again', dismiss: 'Dismiss', loading: 'Loading …',
-    nothing: 'Nothing here yet.', columns: 'Columns', copy: 'Copy', copied: 'Copied.', all: 'All', search: 'Search',
+    nothing: 'Nothing here yet.', columns: 'Columns', copy: 'Copy', copied: 'Copied.', notCopied: 'The browser did not allow copying.',
+    copyId: 'Copy the id {id}', asCurl: 'As curl', all: 'All', search: 'Search',
   },
   picker: {
     search: 'Search by name', choices: 'Choices', found: { one: '{n} found', other: '{n} found' }, more: '{n} found so far; scroll or type for others',
@@ -33,7 +36,8 @@ export default {
     createHelp: 'If there is no account yet, create one:', exampleEmail: 'you@example.com',
   },
   form: {
-    optional: 'optional', default: 'default: {value}', nothing: 'not set', yes: 'yes', no: 'no', changes: 'What changes', sending: 'Sending …',
+    optional: 'optional', another: 'Another one …', anotherOf: '{label}: another one',
+    default: 'default: {value}', nothing: 'not set', yes: 'yes', no: 'no', changes: 'What changes', sending: 'Sending …',
     row: 'Entry {n}', add: 'Add', remove: 'Remove', removeRow: 'Remove entry {n}', nameless: 'Each entry needs a name.', nameTwice: '{name} occurs twice.',
     leave: 'Leave without saving your changes?', unchanged: 'Nothing yet.', discard: 'Discard', before: 'before:', after: 'after:',
     tooLong: '{n} characters; at most {most} are allowed.',
@@ -45,6 +49,13 @@ export default {
     storage_full: 'The disk of the service is full: nothing can be saved until there is room.',
     rate_limited: 'Too many requests or calls at once. Try again soon.',
     internal: 'The service made a mistake. Its log has the details.',
+    forbidden: 'Your key does not allow this. {message}', lacks: 'Your key lacks the right “{scope}”.', conflict: '{message}',
+    contact_exists: 'There is a contact with this number already.', campaign_running: 'Not while the campaign dials: pause it first.',
+    invalid_transition: 'Not possible at the moment. {message}', nothing_to_dial: 'There is nobody to call. {message}', in_use: 'It is in use. {message}',
+    do_not_call: 'The number is on the do-not-call list.', number_in_use: 'The number belongs to another agent already. {message}',
+    not_configured: 'This is not set up in the service. {message}', payload_too_large: 'This is too large. {message}',
+    unsupported_media_type: 'The service cannot read this format. {message}', upstream_failed: 'Another service failed. {message}',
+    method_not_allowed: 'The service does not offer this. {message}',
   },
   status: {
     draft: 'Draft', waiting: 'Waiting', running: 'Running', delayed: 'Delayed', paused: 'Paused', stopped: 'Stopped', completed: 'Completed',
@@ -223,7 +234,8 @@ export default {
   },
   newCampaign: {
     title: 'New campaign', name: 'Name', agent: 'Agent', agentHelp: 'Speaks in every call of the campaign.', startTime: 'From',
-    startHelp: 'HH:MM, or a first day too: 2026-06-01T09:00', endTime: 'Until', endHelp: 'Each day. Empty: no daily pause.', timezone: 'Time zone',
+    firstDay: 'First day', firstDayHelp: 'Empty: today, or tomorrow once the time has passed.',
+    endTime: 'Until', endHelp: 'Each day. Empty: no daily pause.', timezone: 'Time zone',
     followUpCall: 'Call people again who were not reached', followUpHelp: 'After a failed call or a voicemail.', followUpAttempts: 'Follow-up calls',
     followUpIntervals: 'Minutes before each', intervalsHelp: 'One number for each call, separated by commas.', maxConcurrentCalls: 'Calls at once',
     concurrentHelp: 'Without a number, as many as the service has lines.', ringTimeoutSeconds: 'Seconds to let it ring',
@@ -234,7 +246,7 @@ export default {
     nothingYet: 'Nothing is created or called before you press one of these.', saved: 'Saved as a draft.', note: 'Note: {warning}.',
     launched: 'The campaign dials.', scheduled: 'The campaign is scheduled.',
     missing: { file: 'Choose a file of contacts first.', badRows: 'Mend the bad rows in the file, or leave them out.', name: 'Give the campaign a name.',
-      agent: 'Choose an agent.' },
+      agent: 'Choose an agent.', startTime: 'Choose the time at which it begins.' },
     placeholders: { one: 'The agent’s texts use {list}, which is not a column of the file. It is left out in the calls.',
       other: 'The agent’s texts use {list}, which are not columns of the file. They are left out in the calls.' },
     placeholdersFilled: 'The file fills all of the agent’s placeholders: {list}.',
@@ -271,7 +283,9 @@ export default {
     },
   },
   week: {
-    more: { one: 'and {n} more zone', other: 'and {n} more zones' }, several: '{city} or {n} other zones',
+    more: { one: 'and {n} more zone', other: 'and {n} more zones' },
+    several: 'Numbers without a known place are called only while the calling hours hold in all zones that they may be in.',
+    all: 'All contacts, in the time of {zone}',
     contacts: { one: '{n} contact', other: '{n} contacts' },
     never: 'No calls: the window and the calling hours never meet.', always: 'At any time.',
   },

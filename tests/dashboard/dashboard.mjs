@@ -12,6 +12,8 @@ import { checks } from "./checks.mjs";
 import { keyboard } from "./keyboard.mjs";
 import { graph } from "./graph.mjs";
 import { live } from "./live.mjs";
+import { operator, rights } from "./operator.mjs";
+import { words } from "./words.mjs";
 import { policy } from "./policy.mjs";
 import { hostile } from "./hostile.mjs";
 
@@ -191,14 +193,23 @@ const scenarios = {
     await page.getByLabel("Until").fill("18:00");
     await waitFor(page, "Mon–Sun 14–18");
     await waitFor(page, "Mon–Sun 8–12");
-    await page.getByLabel("From").fill("25:00");
+    await page.getByRole("figure").filter({ hasText: "All contacts, in the time of Berlin" }).getByText("2 contacts").waitFor();
+    await page.getByLabel("From").fill("");
     await button(page, "Save as draft").click();
     await page.locator("[aria-invalid]").waitFor();
     assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("name")), "startTime");
     await page.getByLabel("From").fill("14:00");
+    await page.getByLabel("First day").fill("2099-06-01");
     await button(page, "Save as draft").click();
     await page.waitForURL(/\/campaigns\/[0-9a-f-]{36}$/);
     await waitFor(page, "Draft");
+    const { startTime, endTime } = await ask("GET", `/campaigns/${page.url().split("/").at(-1)}`);
+    assert.deepEqual([startTime, endTime], ["2099-06-01T14:00", "18:00"]);
+    await page.getByText("More", { exact: true }).click();
+    await button(page, "Schedule").click();
+    assert.equal(await dialog(page).getByLabel("From").inputValue(), "14:00");
+    assert.equal(await dialog(page).getByLabel("First day").inputValue(), "2099-06-01");
+    await inDialog(page, "Cancel").click();
     await close(page);
   },
 
@@ -362,7 +373,7 @@ async function showPages(browser) {
 const chosen = process.argv.slice(2), failed = [];
 const browser = await startBrowser();
 try {
-  for (const group of [onEmptyAccount, scenarios, calls, resources, agents, graph, checks, appointments, keyboard, live, policy, hostile]) {
+  for (const group of [onEmptyAccount, scenarios, calls, resources, agents, graph, checks, appointments, keyboard, live, operator, rights, words, policy, hostile]) {
     if (group === scenarios) await agent();
     for (const [name, run] of Object.entries(group)) {
       if (chosen.length > 0 && !chosen.some((each) => name.startsWith(each))) continue;

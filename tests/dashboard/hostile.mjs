@@ -109,12 +109,12 @@ export const hostile = {
     // The overview still asks while it is left.
     await page.goto(`${service}/nothing`);
     const asked = [];
-    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    page.on("request", (request) => asked.push(request.url().slice(service.length)));
     for (const path of ["/agents/..%2Fme%2Fapi-keys%23", "/campaigns/..%2Fagents%3Fx=", "/agents/..%5Cme%23/versions", "/calls/%2e%2e%2Fsession", "/settings/webhooks/..%2F..%2Fv1%2Fme"]) {
       asked.length = 0;
       await page.goto(service + path);
       await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor();
-      const strange = asked.filter((each) => each.startsWith("/public/") && !["/public/v1/me", "/public/v1/events"].includes(each));
+      const strange = asked.filter((each) => each.startsWith("/public/") && !/^\/public\/v1\/(me|session\?pageSize=100|events(\?.*)?)$/.test(each));
       assert.deepEqual(strange, [], path);
     }
     await close(page);

@@ -16,7 +16,7 @@ const patient = () => (made ??= ask("POST", "/agents/create", {
 }));
 
 let last = 5550700000;
-async function place(name = "Robin") {
+export async function place(name = "Robin") {
   const { agentId } = await patient();
   const call = { agentId, phoneNumber: `+1${last += 10}`, name, dynamicVariables: { persona: "cooperative", guest: "Robin" } };
   const { conversationId } = await ask("POST", "/calls", call);
@@ -24,17 +24,17 @@ async function place(name = "Robin") {
   return conversationId;
 }
 
-const end = (id) => ask("POST", `/conversations/${id}/end`);
-const eventsOf = async (id, type) => (await ask("GET", `/conversations/${id}/events?pageSize=100`)).filter((event) => event.type === type);
-const recorded = (id, type, count = 1) => until(async () => (await eventsOf(id, type)).length >= count, `${count} ${type}`);
+export const end = (id) => ask("POST", `/conversations/${id}/end`);
+export const eventsOf = async (id, type) => (await ask("GET", `/conversations/${id}/events?pageSize=100`)).filter((event) => event.type === type);
+export const recorded = (id, type, count = 1) => until(async () => (await eventsOf(id, type)).length >= count, `${count} ${type}`);
 
 /** Waits until a level is above silence. */
-const isLoud = (page, name) => until(async () => {
+export const isLoud = (page, name) => until(async () => {
   const meter = page.getByRole("meter", { name });
   return (await meter.count()) > 0 && Number(await meter.getAttribute("aria-valuenow")) > -50;
 }, `a sound: ${name}`, 300);
 
-async function fits(page, name) {
+export async function fits(page, name) {
   await page.setViewportSize({ width: 320, height: 640 });
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(wide <= 320, `${name} is ${wide} px wide at 320 px`);
