@@ -43,6 +43,8 @@ accounts.onmessage = (/** @type {MessageEvent} */ event) => compare(event.data);
 addEventListener('focus', () => {
   if (ownEmail) get('/me', { patient: false, anonymous: true }).then((answer) => compare(answer.data.email), () => {});
 });
+/** The e-mail address of the account. */
+export const account = () => ownEmail;
 /** Tells other tabs who is signed in, and learns it from them. @param {string} email */
 export function signedIn(email) {
   ownEmail = email;
