@@ -55,7 +55,8 @@ export async function open(browser, { address = service, ...options } = {}) {
 /** A page that is signed in, at `path`. */
 export async function signedIn(browser, path = "/", options = {}) {
   const page = await open(browser, { ...options, address: loginLink() });
-  await page.getByRole("navigation").waitFor({ state: "attached" });
+  // The frame is there before the session is.
+  await page.locator("nav .account").waitFor({ state: "attached" });
   if (path !== "/") await page.goto(service + path);
   await page.getByRole("heading", { level: 1 }).waitFor();
   return page;
