@@ -70,7 +70,7 @@ const texts = {
     orMore: '{n} oder mehr', byHour: 'Anrufe je Stunde', outcomes: 'Ergebnisse', noCalls: 'Heute keine Anrufe.',
     counting: 'Anrufe von vor einer Aktualisierung werden noch gezählt.', active: 'Aktive Kampagnen',
     allCampaigns: 'Alle aktiven Kampagnen', latest: 'Letzte Anrufe', dialed: '{done} von {all} gewählt', next: 'nächster', callWith: 'Anruf mit',
-    inbound: 'Eingehender Anruf', outbound: 'Ausgehender Anruf', summary: 'Zusammenfassung', time: 'Zeit',
+    summary: 'Zusammenfassung', time: 'Zeit',
     chartLabel: '{calls} Anrufe heute, höchstens {most} in einer Stunde',
     chartHour: '{calls} Anrufe, {answered} angenommen', answeredCalls: 'Angenommen', otherCalls: 'Nicht angenommen',
   },
@@ -102,8 +102,8 @@ const texts = {
     noMatch: 'Keine Kampagne passt zu diesen Filtern.',
   },
   campaign: {
-    title: 'Kampagne', contact: 'Kontakt', phone: 'Telefonnummer', outcome: 'Ergebnis', reason: 'Grund', attempts: 'Versuche', data: 'Erhobene Daten',
-    voicemail: 'Mailbox', progress: 'Fortschritt', progressText: '{done} von {all} erledigt', clock: 'Zeiten', contacts: 'Kontakte',
+    title: 'Kampagne', contact: 'Kontakt', phone: 'Telefonnummer', outcome: 'Ergebnis', attempts: 'Versuche', data: 'Erhobene Daten',
+    progress: 'Fortschritt', progressText: '{done} von {all} erledigt', clock: 'Zeiten', contacts: 'Kontakte',
     noContacts: 'Keine Kontakte mit diesem Ergebnis.',
     parts: { reached: 'Erreicht', voicemail: 'Mailbox', failed: 'Nicht erreicht', cancelled: 'Abgebrochen', inProgress: 'Im Gespräch', pending: 'Ausstehend' },
     nextRun: 'Nächster Anruf', pace: 'Tempo', perMinute: '{count} je Minute', expectedEnd: 'Alle gewählt', around: 'gegen {at}', schedule: 'Zeitplan',
@@ -144,7 +144,7 @@ const texts = {
     noMatch: 'Kein Anruf passt zu diesen Filtern.',
     keys: 'In der Liste bewegen ↑ und ↓ oder J und K, Enter öffnet. Beim Suchen finden Anführungszeichen eine Wortfolge und termin* Wortanfänge.',
     filters: {
-      status: 'Status', outcome: 'Ergebnis', agentId: 'Agent', campaignId: 'Kampagne', direction: 'Richtung', phoneNumber: 'Nummer des Kontakts',
+      status: 'Status', outcome: 'Ergebnis', agentId: 'Agent', campaignId: 'Kampagne', direction: 'Richtung',
       contactId: 'Ein Kontakt', from: 'Ab Tag',
       to: 'Bis Tag', minDuration: 'Mindestens so lang (Sekunden)', sentiment: 'Stimmung', tag: 'Schlagwort des Agenten', hasRecording: 'Mit Aufnahme',
       hasIssue: 'Mit Problem',

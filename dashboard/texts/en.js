@@ -62,7 +62,7 @@ export default {
     orMore: '{n} or more', byHour: 'Calls by hour', outcomes: 'Outcomes', noCalls: 'No calls today.',
     counting: 'Calls from before an update are still being counted.', active: 'Active campaigns',
     allCampaigns: 'All active campaigns', latest: 'Latest calls', dialed: '{done} of {all} dialed', next: 'next', callWith: 'Call with',
-    inbound: 'Inbound call', outbound: 'Outbound call', summary: 'Summary', time: 'Time', chartLabel: '{calls} calls today, at most {most} in an hour',
+    summary: 'Summary', time: 'Time', chartLabel: '{calls} calls today, at most {most} in an hour',
     chartHour: '{calls} calls, {answered} answered', answeredCalls: 'Answered', otherCalls: 'Not answered',
   },
   attention: {
@@ -90,8 +90,8 @@ export default {
     noMatch: 'No campaign matches these filters.',
   },
   campaign: {
-    title: 'Campaign', contact: 'Contact', phone: 'Phone number', outcome: 'Outcome', reason: 'Reason', attempts: 'Attempts', data: 'Collected data',
-    voicemail: 'Voicemail', progress: 'Progress', progressText: '{done} of {all} done', clock: 'Timing', contacts: 'Contacts',
+    title: 'Campaign', contact: 'Contact', phone: 'Phone number', outcome: 'Outcome', attempts: 'Attempts', data: 'Collected data',
+    progress: 'Progress', progressText: '{done} of {all} done', clock: 'Timing', contacts: 'Contacts',
     noContacts: 'No contacts with this outcome.',
     parts: { reached: 'Reached', voicemail: 'Voicemail', failed: 'Not reached', cancelled: 'Cancelled', inProgress: 'In progress', pending: 'Pending' },
     nextRun: 'Next dial', pace: 'Pace', perMinute: '{count} a minute', expectedEnd: 'All dialed', around: 'around {at}', schedule: 'Schedule',
@@ -129,7 +129,7 @@ export default {
     none: 'Calls appear here once a campaign dials, you place a call, or somebody calls one of your numbers.', noMatch: 'No call matches these filters.',
     keys: 'In the list, ↑ and ↓ or J and K move, Enter opens. In a search, quotes find a phrase and appoint* finds beginnings of words.',
     filters: {
-      status: 'Status', outcome: 'Outcome', agentId: 'Agent', campaignId: 'Campaign', direction: 'Direction', phoneNumber: 'Number of the contact',
+      status: 'Status', outcome: 'Outcome', agentId: 'Agent', campaignId: 'Campaign', direction: 'Direction',
       contactId: 'One contact', from: 'From day',
       to: 'Until day', minDuration: 'At least this long (seconds)', sentiment: 'Sentiment', tag: 'Tag of the agent', hasRecording: 'Has a recording',
       hasIssue: 'Has an issue',

@@ -66,7 +66,7 @@ export const calls = {
     await button(page, "Busy ones").click();
     await until(async () => (await rowsOf(page).count()) === 1 && new URL(page.url()).search.includes("outcome=busy"), "the saved filters");
     await button(page, "Clear filters").click();
-    await page.getByLabel("Search in transcripts").fill('"which weekday do you prefer"');
+    await page.getByLabel("Words, names or a number").fill('"which weekday do you prefer"');
     const row = rowsOf(page).filter({ has: page.locator(`a[href^="/calls/${talked}?turn="]`) });
     await row.locator("mark").first().waitFor();
     await row.getByRole("link").click();
