@@ -81,6 +81,8 @@ function columnsOf(by, rows) {
     ...(rows.some((r) => r.currency) ? [figure('cost', t('call.cost'), (r) => (r.currency ? r.cost : undefined), (n, r) => money(n, r.currency ?? ''))] : []),
     figure('delay', t('overview.latency'), (r) => (r.answers ? r.latencyMs : undefined), ms),
     { ...figure('slow', t('analytics.slow'), (r) => (r.answers ? r.slowMs : undefined), ms), optional: true },
+    ...['no-answer', 'busy', 'rejected', 'invalid-number'].map((outcome) =>
+      ({ ...figure(outcome, t(`reason.${outcome}`), (r) => r.outcomes[outcome] ?? 0, number), optional: true })),
     ...['positive', 'negative'].map((mood) => ({ ...figure(mood, t(`status.${mood}`), (r) => r.moods[mood] ?? 0, number), optional: true })),
   ];
 }

@@ -175,9 +175,9 @@ const texts = {
   analytics: {
     title: 'Statistik', span: 'Tage', days: { one: 'Heute', other: '{n} Tage' }, figures: 'Zahlen', byDay: 'Anrufe je Tag', groups: 'Gruppiert',
     table: 'Gruppen von Anrufen',
-    day: 'Tag', by: { day: 'Nach Tag', campaign: 'Nach Kampagne', agent: 'Nach Agent', version: 'Nach Version des Agenten' },
+    day: 'Tag', by: { day: 'Nach Tag', campaign: 'Nach Kampagne', agent: 'Nach Agent', version: 'Nach Version' },
     none: 'Keine Anrufe in diesen Tagen.',
-    noCampaign: 'Ohne Kampagne', more: 'Statistik', slow: 'Langsame Antworten', slowHelp: '95 % der Antworten kamen innerhalb dieser Zeit.',
+    noCampaign: 'Ohne Kampagne', more: 'Statistik', slow: '95 % binnen', slowHelp: '95 % der Antworten kamen innerhalb dieser Zeit.',
     chartLabel: '{calls} Anrufe, höchstens {most} an einem Tag', year: 'Anrufe der letzten 365 Tage. Ein Anruf zählt eine halbe Minute nach seinem Ende.',
     help: 'Tage beginnen um Mitternacht UTC. Ein Anruf zählt eine halbe Minute nach seinem Ende. Ein Klick auf eine Überschrift sortiert.',
   },

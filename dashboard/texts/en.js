@@ -158,8 +158,8 @@ export default {
   analytics: {
     title: 'Analytics', span: 'Days', days: { one: 'Today', other: '{n} days' }, figures: 'Figures', byDay: 'Calls by day', groups: 'Grouped by',
     table: 'Groups of calls',
-    day: 'Day', by: { day: 'By day', campaign: 'By campaign', agent: 'By agent', version: 'By version of the agent' }, none: 'No calls in these days.',
-    noCampaign: 'Without a campaign', more: 'Analytics', slow: 'Slow answers', slowHelp: '95 % of the answers came within this time.',
+    day: 'Day', by: { day: 'By day', campaign: 'By campaign', agent: 'By agent', version: 'By version' }, none: 'No calls in these days.',
+    noCampaign: 'Without a campaign', more: 'Analytics', slow: '95% within', slowHelp: '95% of the answers came within this time.',
     chartLabel: '{calls} calls, at most {most} in a day', year: 'Calls of the last 365 days. A call counts half a minute after its end.',
     help: 'Days begin at midnight UTC. A call counts half a minute after its end. Click a heading to sort.',
   },
