@@ -102,9 +102,9 @@ export function useDoNotCall(since) {
     if (since === undefined) return;
     const controller = new AbortController();
     // The latest ones come first.
-    const isEnough = (/** @type {any[]} */ rows) => Date.parse(rows.at(-1)?.metadata.createdAt) < since;
+    const isOld = (/** @type {any} */ entry) => Date.parse(entry?.metadata.createdAt) < since, isEnough = (/** @type {any[]} */ rows) => isOld(rows.at(-1));
     readAll('/do-not-call', {}, controller.signal, { isEnough })
-      .then(({ rows }) => setNumbers(new Set(rows.map(({ phoneNumber }) => phoneNumber))), () => {});
+      .then(({ rows }) => setNumbers(new Set(rows.filter((row) => !isOld(row)).map(({ phoneNumber }) => phoneNumber))), () => {});
     return () => controller.abort();
   }, [since, round]);
   return numbers;

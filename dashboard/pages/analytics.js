@@ -1,6 +1,7 @@
 // How calls came out over days, in groups; and the same of one campaign or agent as a card.
 import { html } from '../lib/ui.js';
 import { useAnalytics, useEveryHalfMinute } from '../lib/analytics.js';
+import { useDoNotCall } from '../lib/data.js';
 import { spanOf, sum } from '../lib/figures.js';
 import { duration, money, number, percent, t, utcDay } from '../lib/i18n.js';
 import { staticList } from '../lib/list.js';
@@ -24,6 +25,8 @@ export default function Analytics() {
   const days = SPANS.find((each) => String(each) === wanted) ?? 7, { from, to } = spanOf(days);
   const query = { agentId, campaignId, startedAfter: from / 1000, startedBefore: to / 1000 };
   const total = useAnalytics({ ...query, groupBy: days === 1 ? 'hour' : 'day' }), groups = useAnalytics({ ...query, groupBy: by }), { rows } = total;
+  // The list does not say for which campaign or agent a number came onto it.
+  const isAll = !campaignId && !agentId, blocked = useDoNotCall(isAll ? from : undefined);
   useEveryHalfMinute(() => { total.reload(); groups.reload(); });
   return html`
     <div class="head"><h1>${t('analytics.title')}</h1><div class="row" role="group" aria-label=${t('analytics.span')}>
@@ -34,7 +37,8 @@ export default function Analytics() {
       <${Found} name="agentId" value=${agentId} from=${AGENTS} any=${t('appointments.anyAgent')} bare=${true} /></div>
     ${total.error && html`<${Failure} error=${total.error} onRetry=${total.reload} />`}
     ${!rows ? html`<${Loading} />` : html`
-      <section class="card" aria-label=${t('analytics.figures')}><${Facts} large=${true} facts=${factsOf(sum(rows), rows.length === 1)} /></section>
+      <section class="card" aria-label=${t('analytics.figures')}><${Facts} large=${true} facts=${[...factsOf(sum(rows), rows.length === 1),
+        isAll && [t('analytics.blocked'), number(blocked.size)]]} /></section>
       ${!total.isComplete && html`<p class="muted">${t('overview.counting')}</p>`}
       <div class="grid wide-first">
         <section class="card" aria-labelledby="over-time"><h2 id="over-time">${t(days === 1 ? 'overview.byHour' : 'analytics.byDay')}</h2>

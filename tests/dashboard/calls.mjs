@@ -48,7 +48,7 @@ export const calls = {
     await page.getByLabel("Tag of the agent").fill(TAG);
     await page.keyboard.press("Enter");
     await until(async () => (await rowsOf(page).count()) === 3, "the calls of the tag");
-    await page.getByLabel("Outcome").selectOption("busy");
+    await page.getByRole("combobox", { name: "Outcome" }).selectOption("busy");
     await until(async () => (await rowsOf(page).count()) === 1, "the busy call");
     assert.equal(new URL(page.url()).search, `?tag=${TAG}&outcome=busy`);
     await page.getByText("Saved filters").click();
