@@ -45,7 +45,7 @@ export const results = {
     await page.keyboard.press("End");
     for (let n = 0; n < 5; n++) await page.keyboard.press("k");
     await page.waitForTimeout(300);
-    const opened = await present(page), shown = await names(), at = shown.length - 6;
+    const opened = await present(page), shown = await names(), at = shown.indexOf(await page.evaluate(() => document.activeElement.textContent));
     const isOpen = (name) => heading(page).filter({ hasText: new RegExp(`^${name}$`) }).waitFor();
     await page.keyboard.press("Enter");
     await isOpen(shown[at]);
