@@ -15,6 +15,7 @@ export const routes = [
   { path: '/live', title: 'liveCalls.title', load: () => import('./pages/live.js') },
   { path: '/calls', title: 'calls.title', load: () => import('./pages/calls.js') },
   { path: '/calls/:id', title: 'call.title', nav: '/calls', load: () => import('./pages/call.js') },
+  { path: '/analytics', title: 'analytics.title', load: () => import('./pages/analytics.js') },
   { path: '/appointments', title: 'appointments.title', load: () => import('./pages/appointments.js') },
   { path: '/knowledge', title: 'knowledge.title', load: () => import('./pages/knowledge.js') },
   { path: '/tools', title: 'tools.title', load: () => import('./pages/tools.js') },
@@ -34,7 +35,7 @@ export const routes = [
 /** The navigation: groups of paths with the icon of each. A path without a route is left out. @type {{ path: string, icon: string }[][]} */
 export const navigation = [
   [{ path: '/', icon: 'home' }, { path: '/campaigns', icon: 'campaign' }, { path: '/live', icon: 'live' }, { path: '/calls', icon: 'phone' },
-     { path: '/appointments', icon: 'calendar' }],
+     { path: '/analytics', icon: 'chart' }, { path: '/appointments', icon: 'calendar' }],
   [{ path: '/agents', icon: 'agent' }, { path: '/knowledge', icon: 'book' }, { path: '/tools', icon: 'tool' }],
   [{ path: '/contacts', icon: 'people' }, { path: '/do-not-call', icon: 'block' }, { path: '/numbers', icon: 'hash' }, { path: '/safeguards', icon: 'shield' }],
   [{ path: '/settings', icon: 'gear' }],

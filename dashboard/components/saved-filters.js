@@ -1,5 +1,6 @@
-// Filters that somebody named. They are kept in this browser.
+// Filters that somebody named. They are kept in this browser, for each account.
 import { html, useState } from '../lib/ui.js';
+import { ownAccount } from '../lib/api.js';
 import { t } from '../lib/i18n.js';
 import { navigate } from '../lib/router.js';
 import { Dialog, toast } from './dialog.js';
@@ -18,7 +19,7 @@ function read(key) {
 
 /** @param {{ page: string, query: Record<string, string> }} props `page` is the path; `query` the present filters. */
 export function SavedFilters({ page, query }) {
-  const key = `ringback.filters.${page}`;
+  const key = `ringback.filters.${ownAccount()}.${page}`;
   const [saved, setSaved] = useState(() => read(key));
   const [naming, setNaming] = useState(false);
   const present = String(new URLSearchParams(query));

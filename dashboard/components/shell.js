@@ -65,6 +65,8 @@ function CurrentPage({ route, path }) {
   useLayoutEffect(() => {
     if (!loaded) return;
     if (isFirst) { isFirst = false; return; }
+    // Back in a list, the row that was opened has it.
+    if (document.activeElement?.closest('main table')) return;
     const heading = document.querySelector('main h1');
     heading?.setAttribute('tabindex', '-1');
     /** @type {HTMLElement | null} */ (heading)?.focus();

@@ -35,6 +35,10 @@ const TONES = /** @type {Record<string, string>} */ ({
 export const Badge = ({ status, tone }) =>
   html`<span class=${`badge ${tone ?? TONES[status] ?? ''}`}>${t(`status.${status}`, { fallback: status.replaceAll('_', ' ') })}</span>`;
 
+/** How a call or a contact came out. @param {{ outcome: import('../lib/outcome.js').Outcome }} props */
+export const OutcomeBadge = ({ outcome: { text, rest, tone } }) =>
+  html`<span class=${`badge ${tone ?? ''}`} title=${rest || null}>${text ? t(text) : rest}</span>`;
+
 const clock = createStore(Date.now());
 setInterval(() => document.hidden || clock.set(Date.now()), 15_000);
 /** The time since or until, with the full time in the account's zone as its title. @param {{ at?: string | number | null, full?: boolean }} props */

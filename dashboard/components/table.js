@@ -1,6 +1,8 @@
 // The one table: rows of a `List` (lib/data.js), only those in sight in the document, more read while scrolling.
-import { html, useEffect, useRef, useState } from '../lib/ui.js';
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/ui.js';
 import { t } from '../lib/i18n.js';
+import { presentEntry } from '../lib/router.js';
+import { columnsKey, sorted } from '../lib/rows.js';
 import { Menu } from './menu.js';
 import { Failure } from './states.js';
 
@@ -14,11 +16,12 @@ const ROW = 44, AHEAD = 10, GROWS = 60;
  * @property {'end'} [align]
  * @property {boolean} [wide] Takes the room that is left.
  * @property {boolean} [optional] Hidden until chosen.
+ * @property {(row: any) => number | string | undefined} [value] By which rows that are all there can be sorted.
  */
 
 /**
  * @param {object} props
- * @param {string} props.label Name of the table, for screen readers and for keeping the chosen columns.
+ * @param {string} props.label Name of the table, for screen readers.
  * @param {import('../lib/data.js').List} props.list
  * @param {Column[]} props.columns The first one names the row and holds its link.
  * @param {(row: any) => string} props.rowKey
@@ -30,11 +33,13 @@ const ROW = 44, AHEAD = 10, GROWS = 60;
  */
 export function Table({ label, list, columns, rowKey, href, onOpen, empty, filters, short }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
-  const [sight, setSight] = useState({ from: 0, to: 30 });
-  const [current, setCurrent] = useState(0);
-  const [shown, setShown] = useColumns(label, columns);
+  const [sight, setSight] = useState(() => around(list));
+  const [current, setCurrent] = useState(list.place.row);
+  const [shown, setShown] = useColumns(columnsKey(list.path, label), columns);
+  const [order, setOrder] = useState({ key: '', isDown: true });
   const visible = columns.filter((column, at) => at === 0 || shown.includes(column.key));
-  const { rows } = list;
+  const value = columns.find(({ key }) => key === order.key)?.value;
+  const rows = useMemo(() => (value ? sorted(list.rows, value, order.isDown) : list.rows), [list.rows, order, !value]);
 
   function measure() {
     const element = box.current;
@@ -42,14 +47,31 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
     const from = Math.max(0, Math.floor(element.scrollTop / ROW) - AHEAD);
     const to = Math.ceil((element.scrollTop + element.clientHeight) / ROW) + AHEAD;
     list.sight = { from, to };
+    list.place.top = element.scrollTop;
     setSight((old) => (old.from === from && old.to === to ? old : { from, to }));
     if (to + 30 > rows.length && list.hasMore && !list.loading && !list.error) list.more();
   }
-  useEffect(measure, [rows.length, list.loading]);
-  useEffect(() => {
-    if (box.current) box.current.scrollTop = 0;
-    setCurrent(0);
+  useLayoutEffect(() => {
+    const { place } = list, element = box.current;
+    setCurrent(place.row);
+    if (!element) return;
+    element.scrollTop = place.top;
+    if (!place.isOpened) return;
+    // Back from the row that was opened, or from one after it.
+    place.isOpened = false;
+    const top = place.row * ROW;
+    if (top < place.top || top + 2 * ROW > place.top + element.clientHeight) element.scrollTop = top - element.clientHeight / 2;
+    /** @type {HTMLElement | null} */ (element.querySelector('[data-current]'))?.focus();
   }, [list.key]);
+  useEffect(measure, [rows.length, list.loading]);
+
+  /** @param {MouseEvent} event */
+  function onClick(event) {
+    const link = /** @type {Element} */ (event.target).closest('tbody th a');
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    Object.assign(list.place, { row: Number(link.closest('tr')?.getAttribute('aria-rowindex')) - 2, href, isOpened: true });
+    presentEntry().opened = list;
+  }
 
   /** @param {KeyboardEvent} event */
   function onKeyDown(event) {
@@ -84,10 +106,10 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
     ${list.error && html`<${Failure} error=${list.error} onRetry=${() => list.more()} />`}
     ${rows.length === 0 && !list.hasMore && !list.error ? html`<div class="empty">${empty ?? t('common.nothing')}</div>` : html`
     <div class=${`table-box${!short ? '' : list.hasMore || rows.length > GROWS ? ' short' : ' short whole'}`}
-      ref=${box} onScroll=${measure} onKeyDown=${onKeyDown} tabindex="0" role="group"
+      ref=${box} onScroll=${measure} onKeyDown=${onKeyDown} onClick=${onClick} tabindex="0" role="group"
       aria-label=${label} aria-busy=${list.loading}>
       <table aria-rowcount=${list.hasMore ? -1 : rows.length + 1} aria-label=${label}>
-        <thead><tr aria-rowindex="1">${visible.map((column) => html`<th scope="col" class=${cell(column)}>${column.label}</th>`)}</tr></thead>
+        <thead><tr aria-rowindex="1">${visible.map((column) => html`<${ColumnHead} column=${column} order=${order} onOrder=${setOrder} />`)}</tr></thead>
         <tbody>
           ${gap(from)}
           ${rows.slice(from, to).map((row, at) => {
@@ -123,9 +145,23 @@ function openRow(event) {
 /** @param {Column} column */
 const cell = (column) => `${column.align ?? ''} ${column.wide ? 'wide' : ''}`.trim() || null;
 
-/** @param {string} label @param {Column[]} columns @returns {[string[], (keys: string[]) => void]} */
-function useColumns(label, columns) {
-  const name = `ringback.columns.${label}`;
+/** Rows in sight at first: around the one that was opened. @param {import('../lib/data.js').List} list */
+function around({ sight, place: { row } }) {
+  if (row >= sight.from && row < sight.to) return sight;
+  return row > 0 ? { from: Math.max(0, row - 2 * AHEAD), to: row + 3 * AHEAD } : { from: 0, to: 30 };
+}
+
+/** @param {{ column: Column, order: { key: string, isDown: boolean }, onOrder: (order: { key: string, isDown: boolean }) => void }} props */
+function ColumnHead({ column, order, onOrder }) {
+  if (!column.value) return html`<th scope="col" class=${cell(column)}>${column.label}</th>`;
+  const isIt = order.key === column.key, isDown = !isIt || !order.isDown;
+  return html`<th scope="col" class=${cell(column)} aria-sort=${isIt ? (order.isDown ? 'descending' : 'ascending') : null}>
+    <button class="sorter" onClick=${() => onOrder({ key: column.key, isDown })}>${column.label}
+      ${isIt && html`<span aria-hidden="true"> ${order.isDown ? '↓' : '↑'}</span>`}</button></th>`;
+}
+
+/** @param {string} name @param {Column[]} columns @returns {[string[], (keys: string[]) => void]} */
+function useColumns(name, columns) {
   const [chosen, setChosen] = useState(() => {
     try { return JSON.parse(localStorage.getItem(name) ?? 'null'); } catch { return null; }
   });

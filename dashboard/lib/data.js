@@ -1,7 +1,8 @@
 // Reading from the API in components.
 import { get } from './api.js';
 import { onAccountEvent } from './events.js';
-import { PagedList } from './list.js';
+import { PagedList, readAll } from './list.js';
+import { presentEntry } from './router.js';
 import { useCallback, useEffect, useRef, useState } from './ui.js';
 
 /**
@@ -36,7 +37,7 @@ export function useResource(path, query) {
 /** @typedef {PagedList & { key: string }} List `key` changes with the path and the query. */
 
 /**
- * A list of the API, page after page.
+ * A list of the API, page after page. Back at an entry of the history, it goes on with the rows that it had.
  * @param {string} path
  * @param {Record<string, any>} query The filters.
  * @param {(row: any) => string} rowKey
@@ -45,18 +46,21 @@ export function useResource(path, query) {
 export function useList(path, query, rowKey) {
   const key = JSON.stringify([path, query]);
   const [, render] = useState({});
-  const present = useRef(/** @type {List | null} */ (null));
+  const present = useRef(/** @type {List | null} */ (null)), kept = useRef(presentEntry().lists).current, isBack = useRef(false);
   if (present.current?.key !== key) {
-    const before = present.current;
+    const before = present.current, onChange = () => present.current?.key === key && render({});
     before?.close();
-    const list = new PagedList(path, query, rowKey, () => present.current?.key === key && render({}));
+    isBack.current = !before && kept.has(key);
+    const list = isBack.current ? kept.get(key) : new PagedList(path, query, rowKey, onChange);
+    list.reopen(onChange);
     // Until the first page is there, the rows of the filters before are shown.
     if (before?.path === path) list.rows = before.rows;
     present.current = Object.assign(list, { key });
+    kept.set(key, list);
   }
-  useEffect(() => { present.current?.more(); }, [key]);
+  useEffect(() => { isBack.current ? present.current?.refresh() : present.current?.more(); }, [key]);
   useEffect(() => () => present.current?.close(), []);
-  return present.current;
+  return /** @type {List} */ (present.current);
 }
 
 /** Events of one interval that make the next one no longer; with more it grows, to five times at most. */
@@ -85,4 +89,23 @@ export function useEvents(types, listener, everyMs = 300) {
     });
     return () => { clearTimeout(timer); off(); };
   }, []);
+}
+
+/**
+ * Numbers that were put on the do-not-call list since then; none while `since` is missing.
+ * @param {number | undefined} since milliseconds @returns {Set<string>}
+ */
+export function useDoNotCall(since) {
+  const [numbers, setNumbers] = useState(/** @type {Set<string>} */ (new Set())), [round, setRound] = useState(0);
+  useEvents(['contact.'], () => setRound((/** @type {number} */ n) => n + 1), 2000);
+  useEffect(() => {
+    if (since === undefined) return;
+    const controller = new AbortController();
+    // The latest ones come first.
+    const isOld = (/** @type {any} */ entry) => Date.parse(entry?.metadata.createdAt) < since, isEnough = (/** @type {any[]} */ rows) => isOld(rows.at(-1));
+    readAll('/do-not-call', {}, controller.signal, { isEnough })
+      .then(({ rows }) => setNumbers(new Set(rows.filter((row) => !isOld(row)).map(({ phoneNumber }) => phoneNumber))), () => {});
+    return () => controller.abort();
+  }, [since, round]);
+  return numbers;
 }

@@ -53,8 +53,11 @@ export function t(key, values = {}) {
 
 const numbers = new Intl.NumberFormat(locale);
 const percents = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 });
-const dateTimes = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: zone });
+const moment = /** @type {const} */ ({ hour: 'numeric', minute: '2-digit', timeZone: zone, timeZoneName: 'short' });
+const dateTimes = new Intl.DateTimeFormat(locale, { ...moment, year: 'numeric', month: 'short', day: 'numeric' });
+const zonedTimes = new Intl.DateTimeFormat(locale, moment);
 const times = new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone: zone });
+const utcDays = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const days = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: zone });
 const relatives = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 
@@ -69,6 +72,10 @@ export const money = (amount, currency) =>
 export const dateTime = (at) => dateTimes.format(new Date(at));
 /** @param {string | number | Date} at */
 export const time = (at) => times.format(new Date(at));
+/** The time of today, or else with its day. @param {string | number | Date} at */
+export const soon = (at) => (day(at) === day(Date.now()) ? zonedTimes.format(new Date(at)) : dateTime(at));
+/** A day as the API counts days. @param {string | number | Date} at */
+export const utcDay = (at) => utcDays.format(new Date(at));
 /** @param {string | number | Date} at */
 export const day = (at) => days.format(new Date(at));
 /** `0:42`, `1:02:03`. @param {number} seconds */

@@ -10,6 +10,8 @@ export class PagedList {
   error = null;
   /** Rows that the table shows; it sets them. */
   sight = { from: 0, to: 0 };
+  /** Where somebody was in it: the table sets and uses it. @type {{ top: number, row: number, href?: (row: any) => string, isOpened?: boolean }} */
+  place = { top: 0, row: 0 };
   /** @type {{ cursor?: string, rows: any[] }[]} */
   #pages = [];
   /** @type {string | undefined} */
@@ -29,6 +31,15 @@ export class PagedList {
   }
 
   close() { this.#closing.abort(); }
+
+  /** Goes on where it was closed. @param {() => void} onChange */
+  reopen(onChange) {
+    this.onChange = onChange;
+    if (!this.#closing.signal.aborted) return;
+    this.#closing = new AbortController();
+    this.loading = this.#again = false;
+    this.error = null;
+  }
 
   /** Reads the next page. */
   async more() {
@@ -87,6 +98,7 @@ export class PagedList {
 
   /** @param {() => Promise<void>} read */
   async #read(read) {
+    const { signal } = this.#closing;
     this.loading = true;
     this.error = null;
     this.onChange();
@@ -95,19 +107,35 @@ export class PagedList {
       const seen = new Set();
       this.rows = this.#pages.flatMap((page) => page.rows).filter((row) => !seen.has(this.rowKey(row)) && seen.add(this.rowKey(row)));
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.error = error;
+      if (!signal.aborted) this.error = error;
     }
+    if (signal.aborted) return;
     this.loading = false;
-    if (this.#closing.signal.aborted) return;
     this.onChange();
     if (this.#again) { this.#again = false; this.refresh(); }
   }
 }
 
-/** A list of rows that are all there, for the table. @param {any[]} rows @returns {import('./data.js').List} */
-export function staticList(rows) {
-  const list = new PagedList('', {}, () => '', () => {});
+/** A list of rows that are all there, for the table. @param {any[]} rows @param {string} [path] @returns {import('./data.js').List} */
+export function staticList(rows, path = '') {
+  const list = new PagedList(path, {}, () => '', () => {});
   list.rows = rows;
   list.hasMore = false;
-  return Object.assign(list, { key: '' });
+  return Object.assign(list, { key: path });
+}
+
+/**
+ * All rows of a list, or as many as are wanted.
+ * @param {string} path @param {Record<string, any>} query @param {AbortSignal} signal
+ * @param {{ most?: number, rowsOf?: (data: any) => any[], isEnough?: (rows: any[]) => boolean }} [options]
+ * @returns {Promise<{ rows: any[], data: any, isWhole: boolean }>} `data` of the last answer.
+ */
+export async function readAll(path, query, signal, { most = 5000, rowsOf = (data) => data, isEnough = () => false } = {}) {
+  const rows = [];
+  for (let cursor = /** @type {string | undefined} */ (undefined); ;) {
+    const { data, pagination } = await get(path, { query: { ...query, pageSize: 100, cursor }, signal });
+    rows.push(...rowsOf(data));
+    cursor = pagination?.nextCursor;
+    if (!cursor || rows.length >= most || isEnough(rows)) return { rows, data, isWhole: !cursor };
+  }
 }

@@ -7,6 +7,25 @@ const read = () => ({ path: location.pathname, query: Object.fromEntries(new URL
 /** The present address. */
 export const place = createStore(read());
 
+/**
+ * What is kept for each entry of the history until the page is loaded again: lists with their place (lib/data.js), the list whose row is
+ * being opened, and the list whose row led here.
+ * @typedef {{ lists: Map<string, any>, opened?: any, from?: { list: any, path: string } }} Entry
+ */
+const MOST_ENTRIES = 30;
+/** @type {Map<number, Entry>} */
+const entries = new Map();
+let present = Number(history.state?.entry) || 0, last = present;
+/** @param {Entry['from']} [from] @returns {Entry} */
+function begin(from) {
+  const entry = { lists: new Map(), from };
+  entries.set(present, entry);
+  if (entries.size > MOST_ENTRIES) entries.delete(entries.keys().next().value ?? 0);
+  return entry;
+}
+/** The present entry of the history. */
+export const presentEntry = () => entries.get(present) ?? begin();
+
 /** Questions before a page with unsaved input is left. @type {Set<() => boolean>} */
 const guards = new Set();
 /** Asks where input is not saved. */
@@ -14,8 +33,15 @@ export const mayLeave = () => [...guards].every((ask) => ask());
 
 /** @param {string} to @param {{ replace?: boolean }} [options] */
 export function navigate(to, options = {}) {
-  if (!options.replace && !mayLeave()) return;
-  history[options.replace ? 'replaceState' : 'pushState'](null, '', to);
+  if ((!options.replace || new URL(to, location.href).pathname !== location.pathname) && !mayLeave()) return;
+  if (options.replace) history.replaceState({ entry: present }, '', to);
+  else {
+    const { opened: list } = presentEntry(), from = list && { list, path: location.pathname };
+    delete presentEntry().opened;
+    present = ++last;
+    history.pushState({ entry: present }, '', to);
+    begin(from);
+  }
   place.set(read());
 }
 
@@ -74,9 +100,10 @@ export function match(pattern, path) {
 export function startRouter() {
   let shown = location.pathname + location.search;
   place.subscribe(() => { shown = location.pathname + location.search; });
-  addEventListener('popstate', () => {
-    if (mayLeave()) place.set(read());
-    else history.pushState(null, '', shown);
+  addEventListener('popstate', (event) => {
+    if (!mayLeave()) return history.pushState({ entry: present }, '', shown);
+    present = Number(event.state?.entry) || 0;
+    place.set(read());
   });
   document.addEventListener('click', (event) => {
     const link = /** @type {Element} */ (event.target).closest?.('a[href]');
@@ -85,6 +112,8 @@ export function startRouter() {
     if (link.origin !== location.origin || /^\/(public|docs|dashboard)(\/|$)/.test(link.pathname)) return;
     if (link.hash && link.pathname === location.pathname) return;
     event.preventDefault();
-    navigate(link.pathname + link.search);
+    // `data-back` leads to the entry before, `data-replace` takes the present one's place.
+    if (link.dataset.back !== undefined) history.back();
+    else navigate(link.pathname + link.search, { replace: link.dataset.replace !== undefined });
   });
 }

@@ -19,6 +19,7 @@ import { useChoices } from './agent-choices.js';
 import { AgentGraph } from './agent-graph.js';
 import { agentGroups } from './agent-fields.js';
 import { agentPatch, changesOf, formValues, rebased } from './agent-values.js';
+import { FiguresCard } from './analytics.js';
 import { CallMe } from './call-me.js';
 import { Talk } from './agent-talk.js';
 
@@ -54,6 +55,7 @@ export default function Agent({ params: { id } }) {
     <div role="status" class=${warnings ? '' : 'hidden'}>${warnings && html`<p class="alert warn">${warnings}</p>`}</div>
     ${isTalking && html`<${Talk} onClose=${() => setTalking(false)} tried=${tried} kept=${kept} onNode=${setNode} onItem=${onItem} />`}
     ${node && html`<p role="status">${t('graph.isIn', { name: nodeName(graph.current ?? readGraph(agent.workflow), node) })}</p>`}
+    <${FiguresCard} of="agent" id=${id} />
     <div><${Tabs} label=${t('graph.tabs')} current=${isGraph ? 'graph' : 'settings'}
       tabs=${[{ key: 'settings', label: t('graph.settingsTab') }, { key: 'graph', label: t('graph.tab') }]}
       onChange=${(/** @type {string} */ tab) => setQuery({ tab: tab === 'graph' ? tab : undefined })}>

@@ -1,49 +1,123 @@
-// Figures of calls in groups, as the overview needs them.
-import { useResource } from '../lib/data.js';
-import { useMemo } from '../lib/ui.js';
-import { zone } from '../lib/i18n.js';
-import { localTime } from '../lib/phone-zones.js';
+// How calls came out over days, in groups; and the same of one campaign or agent as a card.
+import { html } from '../lib/ui.js';
+import { useAnalytics, useEveryHalfMinute } from '../lib/analytics.js';
+import { useDoNotCall } from '../lib/data.js';
+import { spanOf, sum } from '../lib/figures.js';
+import { duration, money, number, percent, t, utcDay } from '../lib/i18n.js';
+import { staticList } from '../lib/list.js';
+import { useName } from '../lib/lookup.js';
+import { setQuery, useQuery } from '../lib/router.js';
+import { AGENTS, CAMPAIGNS } from '../components/picker.js';
+import { Facts, Failure, Loading } from '../components/states.js';
+import { Table } from '../components/table.js';
+import { Choice, Found } from './call-filters.js';
+import { DayChart, HourChart, Outcomes } from './charts.js';
 
-/**
- * @typedef {{ at: number, calls: number, answered: number, talkSeconds: number, outcomes: Record<string, number>, cost: number, currency?: string,
- *   answers: number, latencyMs: number }} Row `latencyMs` is the median of the agent's `answers`.
- */
-
-/** Midnight in the reader's zone. */
-export function startOfDay() {
-  const minute = Math.floor(Date.now() / 60_000) * 60_000;
-  return minute - localTime(minute, zone).minutes * 60_000;
-}
-
-/**
- * @param {'hour' | 'day'} groupBy @param {number} from
- * @returns {{ rows: Row[] | null, isComplete: boolean, reload: () => void }} `rows` is null until they are known.
- */
-export function useAnalytics(groupBy, from) {
-  const { data, reload } = useResource('/analytics', { groupBy, startedAfter: from / 1000, startedBefore: from / 1000 + 86_400, pageSize: 100 });
-  const rows = useMemo(() => data?.rows.map(normal) ?? null, [data]);
-  return { rows, isComplete: data?.complete ?? true, reload };
-}
-
-/** @param {any} row @returns {Row} */
-const normal = (row) => ({
-  at: row.startTimeUnix * 1000, calls: row.calls, answered: row.answered, talkSeconds: row.conversationDuration, outcomes: row.outcomes,
-  cost: Number(row.cost?.total ?? 0), currency: row.cost?.currency, answers: row.latencies?.answers ?? 0, latencyMs: row.latencies?.p50Ms ?? 0,
+/** @typedef {import('../lib/figures.js').Row} Row */
+const SPANS = [1, 7, 30, 90], CARD_DAYS = 365;
+/** Ways of grouping beside that by day, with the names of the things. */
+const GROUPS = /** @type {Record<string, string>} */ ({
+  campaign: 'calls.filters.campaignId', agent: 'calls.filters.agentId', version: 'agentVersions.version',
 });
 
-/** All rows as one; the latency is the mean of the medians. @param {Row[]} rows @returns {Omit<Row, 'at'>} */
-export function sum(rows) {
-  const all = { calls: 0, answered: 0, talkSeconds: 0, outcomes: /** @type {Record<string, number>} */ ({}), cost: 0,
-    currency: rows.find((row) => row.currency)?.currency, answers: 0, latencyMs: 0 };
-  for (const row of rows) {
-    all.calls += row.calls;
-    all.answered += row.answered;
-    all.talkSeconds += row.talkSeconds;
-    all.cost += row.cost;
-    all.answers += row.answers;
-    all.latencyMs += row.latencyMs * row.answers;
-    for (const [key, count] of Object.entries(row.outcomes)) all.outcomes[key] = (all.outcomes[key] ?? 0) + count;
-  }
-  if (all.answers) all.latencyMs /= all.answers;
-  return all;
+export default function Analytics() {
+  const { days: wanted, by: group = '', agentId, campaignId } = useQuery(), by = group in GROUPS ? group : 'day';
+  const days = SPANS.find((each) => String(each) === wanted) ?? 7, { from, to } = spanOf(days);
+  const query = { agentId, campaignId, startedAfter: from / 1000, startedBefore: to / 1000 };
+  const total = useAnalytics({ ...query, groupBy: days === 1 ? 'hour' : 'day' }), groups = useAnalytics({ ...query, groupBy: by }), { rows } = total;
+  // The list does not say for which campaign or agent a number came onto it.
+  const isAll = !campaignId && !agentId, blocked = useDoNotCall(isAll ? from : undefined);
+  useEveryHalfMinute(() => { total.reload(); groups.reload(); });
+  return html`
+    <div class="head"><h1>${t('analytics.title')}</h1><div class="row" role="group" aria-label=${t('analytics.span')}>
+      ${SPANS.map((each) => html`<button key=${each} class="chip" aria-pressed=${each === days} onClick=${() => setQuery({ days: String(each) })}>
+        ${t('analytics.days', { n: each })}</button>`)}</div></div>
+    <div class="filters">
+      <${Found} name="campaignId" value=${campaignId} from=${CAMPAIGNS} any=${t('appointments.anyCampaign')} bare=${true} />
+      <${Found} name="agentId" value=${agentId} from=${AGENTS} any=${t('appointments.anyAgent')} bare=${true} /></div>
+    ${total.error && html`<${Failure} error=${total.error} onRetry=${total.reload} />`}
+    ${!rows ? html`<${Loading} />` : html`
+      <section class="card" aria-label=${t('analytics.figures')}><${Facts} large=${true} facts=${[...factsOf(sum(rows), rows.length === 1),
+        isAll && [t('analytics.blocked'), number(blocked.size)]]} /></section>
+      ${!total.isComplete && html`<p class="muted">${t('overview.counting')}</p>`}
+      <div class="grid wide-first">
+        <section class="card" aria-labelledby="over-time"><h2 id="over-time">${t(days === 1 ? 'overview.byHour' : 'analytics.byDay')}</h2>
+          ${days === 1 ? html`<${HourChart} rows=${rows} from=${from} />` : html`<${DayChart} rows=${rows} from=${from} days=${days} />`}</section>
+        <section class="card" aria-labelledby="outcomes"><h2 id="outcomes">${t('overview.outcomes')}</h2>
+          <${Outcomes} counts=${sum(rows).outcomes} none=${t('analytics.none')} /></section>
+      </div>`}
+    <section class="stack">
+      ${groups.rows ? html`<${Table} label=${t('analytics.table')} list=${staticList(groups.rows, '/analytics')} columns=${columnsOf(by, groups.rows)}
+        rowKey=${(/** @type {Row} */ r) => `${by} ${r.at} ${r.campaignId} ${r.agentId} ${r.agentVersion}`} href=${(/** @type {Row} */ r) => groupAddress(by, r)}
+        empty=${t('analytics.none')} filters=${html`<${Choice} name="by" value=${by === 'day' ? '' : by} any=${t('analytics.by.day')} bare=${true}
+          label=${t('analytics.groups')} options=${Object.keys(GROUPS).map((value) => ({ value, label: t(`analytics.by.${value}`) }))} />`} />`
+        : html`<${Loading} />`}
+      <p class="help">${t('analytics.help')}</p></section>`;
+}
+
+/** @param {import('../lib/figures.js').Figures} all @param {boolean} isOne Not of several rows, whose slow answers add up to nothing.
+ * @returns {(false | [label: string, value: any])[]} */
+const factsOf = (all, isOne) => [
+  [t('calls.title'), number(all.calls)],
+  [t('overview.answered'), all.calls ? percent(all.answered / all.calls) : '–'],
+  [t('overview.length'), all.answered ? duration(all.talkSeconds / all.answered) : '–'],
+  !!all.currency && [t('call.cost'), money(all.cost, all.currency)],
+  !!all.answers && [t('overview.latency'), html`<span title=${t('overview.latencyHelp')}>${t('overview.ms', { n: Math.round(all.latencyMs) })}</span>`],
+  isOne && !!all.answers && [t('analytics.slow'), html`<span title=${t('analytics.slowHelp')}>${t('overview.ms', { n: Math.round(all.slowMs) })}</span>`],
+];
+
+/** @param {string} by @param {Row[]} rows @returns {import('../components/table.js').Column[]} */
+function columnsOf(by, rows) {
+  /** @param {string} key @param {string} label @param {(row: Row) => number | undefined} value @param {(n: number, row: Row) => any} say */
+  const figure = (key, label, value, say) => ({ key, label, value, align: /** @type {const} */ ('end'), render: (/** @type {Row} */ row) => {
+    const n = value(row);
+    return html`<span class="numeric">${n === undefined ? '–' : say(n, row)}</span>`;
+  } });
+  const ms = (/** @type {number} */ n) => t('overview.ms', { n });
+  return [
+    { key: 'group', label: t(GROUPS[by] ?? 'analytics.day'), wide: true, value: by === 'day' ? (/** @type {Row} */ r) => r.at : undefined,
+      render: (/** @type {Row} */ r) => html`<${GroupName} by=${by} row=${r} />` },
+    figure('calls', t('calls.title'), (r) => r.calls, number),
+    figure('answered', t('overview.answered'), (r) => (r.calls ? r.answered / r.calls : undefined), percent),
+    figure('talks', t('reason.completed'), (r) => r.outcomes.completed ?? 0, number),
+    figure('voicemail', t('reason.voicemail'), (r) => r.outcomes.voicemail ?? 0, number),
+    figure('length', t('overview.length'), (r) => (r.answered ? r.talkSeconds / r.answered : undefined), duration),
+    ...(rows.some((r) => r.currency) ? [figure('cost', t('call.cost'), (r) => (r.currency ? r.cost : undefined), (n, r) => money(n, r.currency ?? ''))] : []),
+    figure('delay', t('overview.latency'), (r) => (r.answers ? r.latencyMs : undefined), ms),
+    { ...figure('slow', t('analytics.slow'), (r) => (r.answers ? r.slowMs : undefined), ms), optional: true },
+    ...['no-answer', 'busy', 'rejected', 'invalid-number'].map((outcome) =>
+      ({ ...figure(outcome, t(`reason.${outcome}`), (r) => r.outcomes[outcome] ?? 0, number), optional: true })),
+    ...['positive', 'negative'].map((mood) => ({ ...figure(mood, t(`status.${mood}`), (r) => r.moods[mood] ?? 0, number), optional: true })),
+  ];
+}
+
+/** @param {string} by @param {Row} row */
+function groupAddress(by, { at, campaignId, agentId }) {
+  if (by === 'day') { const date = new Date(at).toISOString().slice(0, 10); return `/calls?from=${date}&to=${date}`; }
+  if (by === 'campaign') return campaignId ? `/campaigns/${campaignId}` : '';
+  return `/agents/${agentId}${by === 'version' ? '/versions' : ''}`;
+}
+
+/** @param {{ by: string, row: Row }} props */
+function GroupName({ by, row }) {
+  const isCampaign = by === 'campaign', id = by === 'day' ? undefined : isCampaign ? row.campaignId : row.agentId;
+  const name = useName(isCampaign ? CAMPAIGNS : AGENTS, id);
+  if (by === 'day') return utcDay(row.at);
+  if (!id) return t('analytics.noCampaign');
+  const text = name ?? (name === null ? t('call.deletedCampaign') : '…');
+  return by === 'version' && row.agentVersion ? `${text} · ${t('call.version', { n: row.agentVersion })}` : text;
+}
+
+/** The figures of one campaign or agent. @param {{ of: 'campaign' | 'agent', id: string }} props */
+export function FiguresCard({ of, id }) {
+  const { from, to } = spanOf(CARD_DAYS), name = `${of}Id`;
+  const { rows, error, reload } = useAnalytics({ groupBy: of, [name]: id, startedAfter: from / 1000, startedBefore: to / 1000 });
+  const row = rows?.[0];
+  useEveryHalfMinute(reload);
+  if (!row && !error) return null;
+  return html`<section class="card" aria-labelledby="figures">
+    <div class="head"><h2 id="figures">${t('analytics.figures')}</h2><a href=${`/analytics?days=30&${name}=${id}`}>${t('analytics.more')}</a></div>
+    ${error && html`<${Failure} error=${error} onRetry=${reload} />`}
+    ${row && html`<${Facts} large=${true} facts=${factsOf(row, true)} /><${Outcomes} counts=${row.outcomes} />`}
+    <p class="help">${t('analytics.year')}</p></section>`;
 }

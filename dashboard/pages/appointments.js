@@ -6,7 +6,7 @@ import { setQuery, useQuery } from '../lib/router.js';
 import { dayEnd, dayStart } from '../lib/zoned.js';
 import { AGENTS, CAMPAIGNS } from '../components/picker.js';
 import { Table } from '../components/table.js';
-import { startOfDay } from './analytics.js';
+import { startOfDay } from '../lib/analytics.js';
 import { Choice, Found, Given } from './call-filters.js';
 
 const NAMES = ['when', 'from', 'to', 'agentId', 'campaignId'];

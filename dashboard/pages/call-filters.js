@@ -1,6 +1,7 @@
 // The filters of the calls: what the address holds, what the API is asked for, and the controls.
 import { html, useState } from '../lib/ui.js';
 import { t } from '../lib/i18n.js';
+import { searchOf } from '../lib/outcome.js';
 import { setQuery } from '../lib/router.js';
 import { dayEnd, dayStart } from '../lib/zoned.js';
 import { Icon } from '../components/icons.js';
@@ -18,7 +19,7 @@ const NAMES = [
   'hasRecording', 'hasIssue',
 ];
 /** They are always shown; the others are in the panel. */
-const FIRST = ['search', 'status', 'outcome'];
+const FIRST = ['search', 'phoneNumber', 'status', 'outcome'];
 
 /** What the API is asked for. @param {Record<string, string>} query Of the address. @returns {Record<string, any>} */
 export function apiFilters(query) {
@@ -36,7 +37,8 @@ export function CallFilters({ query }) {
   const chosen = Object.keys(filtersOf(query)), others = chosen.filter((name) => !FIRST.includes(name));
   const [open, setOpen] = useState(others.length > 0);
   return html`
-    <${Search} label=${t('calls.search')} value=${query.search ?? ''} onSearch=${(/** @type {string} */ search) => setQuery({ search })} />
+    <${Search} label=${t('calls.search')} value=${query.search ?? query.phoneNumber ?? ''}
+      onSearch=${(/** @type {string} */ text) => setQuery({ search: undefined, phoneNumber: undefined, ...searchOf(text) })} />
     <${Choice} name="status" value=${query.status} any=${t('calls.anyStatus')}
       options=${STATUSES.map((value) => ({ value, label: t(`status.${value}`) }))} bare=${true} />
     <${Choice} name="outcome" value=${query.outcome} any=${t('calls.anyOutcome')}
@@ -62,7 +64,6 @@ function MoreFilters({ query }) {
       options=${['positive', 'neutral', 'negative'].map((value) => ({ value, label: t(`status.${value}`) }))} />
     <${Choice} name="hasRecording" value=${query.hasRecording} options=${yesNo} />
     <${Choice} name="hasIssue" value=${query.hasIssue} options=${yesNo} />
-    <${Given} name="phoneNumber" type="tel" value=${query.phoneNumber} />
     <${Given} name="tag" value=${query.tag} />
     <${Given} name="minDuration" type="number" value=${query.minDuration} />
     <${Given} name="from" type="date" value=${query.from} />

@@ -2,29 +2,25 @@
 import { html } from '../lib/ui.js';
 import { useResource } from '../lib/data.js';
 import { dateTime, duration, money, number, t } from '../lib/i18n.js';
+import { outcomeOf } from '../lib/outcome.js';
 import { Badge, Facts } from '../components/states.js';
 import { At } from './call-transcript.js';
 
-/** The outcome in words: the reason of a failure, or what was reached. @param {any} call */
-export function callOutcome(call) {
-  if (call.errorMessage) {
-    const code = /^[a-z]+(-[a-z]+)*/.exec(call.errorMessage)?.[0] ?? '', rest = call.errorMessage.slice(code.length).replace(/^[:\s]+/, '');
-    const name = t(`reason.${code}`, { fallback: '' });
-    return name && code ? [name, rest].filter(Boolean).join(': ') : call.errorMessage;
-  }
-  if (call.voiceMailDetected) return t('reason.voicemail');
-  if (call.status === 'completed') return t(call.callTransferred ? 'call.transferred' : 'reason.completed');
-  return '';
+/** The outcome in words, with the service's own. @param {any} call */
+function callOutcome(call) {
+  const { text, rest } = outcomeOf(call);
+  return [text && t(text), rest].filter(Boolean).join(': ');
 }
 
-/** @param {{ call: any }} props */
-export function CallFacts({ call }) {
+/** @param {{ call: any, events: any[] }} props */
+export function CallFacts({ call, events }) {
   const campaign = useResource(call.campaignId ? `/campaigns/${call.campaignId}` : null);
   // The agent of a test was perhaps never saved.
   const tried = useResource(call.test ? `/agents/${call.agentId}` : null), isSaved = !call.test || tried.data;
-  const outcome = callOutcome(call), { agentId, agentVersion } = call;
+  const outcome = !['scheduled', 'in_progress'].includes(call.status) && callOutcome(call), { agentId, agentVersion } = call;
   return html`<section class="card" aria-labelledby="call-facts"><h2 id="call-facts">${t('call.facts')}</h2><${Facts} facts=${[
     outcome && [t('call.outcome'), outcome],
+    events.some(({ type }) => type === 'opted_out') && [t('doNotCall.short'), html`<span class="badge warn">${t('call.events.opted_out')}</span>`],
     [t('call.agent'), isSaved ? html`<a href=${`/agents/${agentId}`}>${call.agentName}</a>
       ${agentVersion && html` <span class="muted">${t('call.version', { n: agentVersion })}</span>`}` : call.agentName],
     call.campaignId && [t('call.campaign'),

@@ -3,10 +3,13 @@ import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
 import { del, may } from '../lib/api.js';
 import { useCallRecord } from '../lib/call-record.js';
 import { duration, t } from '../lib/i18n.js';
-import { navigate, useQuery } from '../lib/router.js';
+import { outcomeOf } from '../lib/outcome.js';
+import { match, navigate, presentEntry, useQuery } from '../lib/router.js';
+import { neighbours } from '../lib/rows.js';
 import { confirm, toast, toastError } from '../components/dialog.js';
 import { Player } from '../components/player.js';
-import { Badge, callee, Failure, Loading, Since } from '../components/states.js';
+import { Badge, callee, Failure, Loading, OutcomeBadge, Since } from '../components/states.js';
+import { routes } from '../routes.js';
 import { EndButton, LiveControls } from './call-live.js';
 import { CallNow } from './call-now.js';
 import { CallPath, useCallGraph } from './call-path.js';
@@ -29,19 +32,39 @@ export default function Call({ params: { id } }) {
   // The same elements as below, so that the focus stays on the heading.
   if (!call) return html`<div class="head"><div class="row"><h1>${t('call.title')}</h1></div></div><${Loading} />`;
 
-  const isLive = call.status === 'in_progress', waits = call.status === 'scheduled';
+  const isLive = call.status === 'in_progress', waits = call.status === 'scheduled', isMissed = call.status === 'failed' || call.status === 'cancelled';
   async function remove() {
     if (!await confirm({ title: t('call.deleteTitle'), body: t('call.deleteBody'), action: t('common.delete'), danger: true })) return;
     try { await del(`/conversations/${id}`); toast(t('call.deleted')); navigate('/calls'); } catch (problem) { toastError(problem); }
   }
   return html`
-    <div class="head"><div class="row"><h1 tabindex="-1">${name}</h1><${Badge} status=${call.status} tone=${isLive ? 'live' : undefined} />
+    <${Around} id=${id} />
+    <div class="head"><div class="row"><h1 tabindex="-1">${name}</h1>
+        ${isMissed ? html`<${OutcomeBadge} outcome=${outcomeOf(call)} />` : html`<${Badge} status=${call.status} tone=${isLive ? 'live' : undefined} />`}
         ${call.test && html`<span class="badge">${t('liveCalls.test')}</span>`}
         ${isLive && html`<${Elapsed} call=${call} events=${events} />`}</div>
       <div class="actions">${isLive || waits ? html`<${EndButton} call=${call} onChange=${refresh} />`
         : may('admin') && html`<button onClick=${remove}>${t('common.delete')}</button>`}</div></div>
     ${error && html`<${Failure} error=${error} onRetry=${refresh} />`}
     <${Body} call=${call} turns=${turns} events=${events} isLive=${isLive} onChange=${refresh} onTurn=${readOn} />`;
+}
+
+/** The way back to the list that led here, and to the calls beside this one. @param {{ id: string }} props */
+function Around({ id }) {
+  const [, render] = useState({}), { from } = presentEntry();
+  const { at, before, after, isLast } = neighbours(from?.list, `/calls/${id}`), needsMore = at >= 0 && isLast && from?.list.hasMore;
+  useEffect(() => {
+    if (!from || at < 0) return;
+    Object.assign(from.list.place, { row: at });
+    from.list.reopen(() => render({}));
+    if (needsMore && !from.list.error) from.list.more();
+  }, [id, needsMore]);
+  if (!from) return null;
+  const title = routes.find(({ path }) => match(path, from.path))?.title ?? 'calls.title';
+  const step = (/** @type {string | undefined} */ to, /** @type {string} */ name) =>
+    to && html`<a href=${to} data-replace rel=${name === 'before' ? 'prev' : 'next'}>${t(`call.${name}`)}</a>`;
+  return html`<nav class="row around" aria-label=${t('call.around')}><a href=${from.path} data-back>${t('call.back', { title: t(title) })}</a>
+    ${step(before, 'before')}${step(after, 'after')}</nav>`;
 }
 
 /** @param {{ call: any, turns: any[] | null, events: any[], isLive: boolean, onChange: () => void, onTurn: () => void }} props */
@@ -77,7 +100,7 @@ function Body({ call, turns, events, isLive, onChange, onTurn }) {
     </div>
     <div class="stack">
       ${isLive && html`<${LiveControls} id=${call.conversationId} notTalking=${notTalking} onChange=${onChange} />`}
-      <${CalleeFields} call=${call} /><${CallFacts} call=${call} />
+      <${CalleeFields} call=${call} /><${CallFacts} call=${call} events=${events} />
       ${isOver && html`<${Analysis} call=${call} onHear=${onHear} />`}
       <${Collected} call=${call} /><${Cost} cost=${call.cost} />
     </div></div>`;

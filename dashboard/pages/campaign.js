@@ -1,16 +1,21 @@
 // One campaign as it runs: its state and progress over its event stream, its contacts, and what one can do with it.
-import { html, useEffect, useRef, useState } from '../lib/ui.js';
-import { useList, useResource } from '../lib/data.js';
+import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
+import { useDoNotCall, useList, useResource } from '../lib/data.js';
 import { stream } from '../lib/events.js';
-import { dateTime, number, t, time } from '../lib/i18n.js';
+import { distribution } from '../lib/figures.js';
+import { dateTime, number, soon, t } from '../lib/i18n.js';
+import { readAll } from '../lib/list.js';
+import { outcomeOf } from '../lib/outcome.js';
 import { setQuery, useQuery } from '../lib/router.js';
-import { Badge, Facts, Failure, Loading, Time } from '../components/states.js';
+import { Badge, Facts, Failure, Loading, OutcomeBadge, Time } from '../components/states.js';
 import { Table } from '../components/table.js';
+import { FiguresCard } from './analytics.js';
 import { CampaignActions } from './campaign-actions.js';
 import { scheduleText } from './campaigns.js';
 import { collectedValue } from './call-results.js';
+import { Bars } from './charts.js';
 
-const CONTACT_STATUSES = ['pending', 'in_progress', 'completed', 'failed', 'cancelled'];
+const CONTACT_STATUSES = ['pending', 'in_progress', 'completed', 'failed', 'cancelled'], SHOWN = 6, NAMED = 20;
 
 /** @param {{ params: Record<string, string> }} props */
 export default function Campaign({ params: { id } }) {
@@ -19,6 +24,7 @@ export default function Campaign({ params: { id } }) {
   const { status } = useQuery();
   const contacts = useList(`/campaigns/${id}/contacts`, { status }, (contact) => contact.phoneNumber);
   const { state, calls } = useCampaignStream(id, campaign.reload, contacts);
+  const created = campaign.data?.metadata.createdAt, blocked = useDoNotCall(created && Date.parse(created));
   // What the stream said last stands over what was read before.
   const present = campaign.data && { ...campaign.data, ...state };
   useEffect(() => { if (present) document.title = `${present.name} · Ringback`; }, [present?.name]);
@@ -29,10 +35,10 @@ export default function Campaign({ params: { id } }) {
   const warning = state?.reason ?? campaign.warning;
   const refresh = () => { campaign.reload(); contacts.refresh(); };
   const columns = [
-    { key: 'contact', label: t('campaign.contact'), render: (/** @type {any} */ c) => c.name || c.phoneNumber },
+    { key: 'contact', label: t('campaign.contact'), render: (/** @type {any} */ c) => (blocked.has(c.phoneNumber)
+      ? html`${c.name || c.phoneNumber} <span class="badge warn">${t('doNotCall.short')}</span>` : c.name || c.phoneNumber) },
+    { key: 'outcome', label: t('campaign.outcome'), render: (/** @type {any} */ c) => html`<${OutcomeBadge} outcome=${outcomeOf(c, present.status)} />` },
     { key: 'phone', label: t('campaign.phone'), render: (/** @type {any} */ c) => html`<span class="numeric">${c.phoneNumber}</span>` },
-    { key: 'status', label: t('campaign.outcome'), render: (/** @type {any} */ c) => html`<${Badge} status=${c.status} />` },
-    { key: 'reason', label: t('campaign.reason'), render: (/** @type {any} */ c) => outcomeText(c) },
     { key: 'data', label: t('campaign.data'), wide: true,
       render: (/** @type {any} */ c) =>
         (c.dataCollected?.items ?? []).map((/** @type {any} */ item) => `${item.entity}: ${collectedValue(item)}`).join(', ') || '–' },
@@ -47,6 +53,8 @@ export default function Campaign({ params: { id } }) {
       <section class="card" aria-labelledby="clock"><h2 id="clock">${t('campaign.clock')}</h2><${Clock} campaign=${present} agent=${agent.data} /></section>
     </div>
     <${LiveCalls} calls=${calls} />
+    ${present.startIndex > 0 && html`<div class="grid two"><${FiguresCard} of="campaign" id=${id} />
+      <${CameOut} id=${id} isRunning=${present.status === 'running'} blocked=${blocked} /></div>`}
     <section class="stack" aria-labelledby="contacts">
       <div class="head"><h2 id="contacts">${t('campaign.contacts')}</h2><a href=${`/calls?campaignId=${id}`}>${t('campaign.calls')}</a></div>
       <${Table} label=${t('campaign.contacts')} list=${contacts} columns=${columns} rowKey=${(/** @type {any} */ c) => c.phoneNumber}
@@ -54,14 +62,41 @@ export default function Campaign({ params: { id } }) {
         filters=${html`<div class="row" role="group" aria-label=${t('campaign.outcome')}>
           ${['', ...CONTACT_STATUSES].map((each) =>
             html`<button class="chip" aria-pressed=${each === (status ?? '')} onClick=${() => setQuery({ status: each })}>
-              ${each ? t(`status.${each}`) : t('common.all')}</button>`)}
+              ${each ? contactStatus(each, present.status) : t('common.all')}</button>`)}
         </div>`} /></section>`;
 }
 
-/** @param {any} contact */
-function outcomeText(contact) {
-  if (contact.errorMessage) return t(`reason.${contact.errorMessage}`, { fallback: contact.errorMessage });
-  return contact.voiceMailDetected ? t('campaign.voicemail') : '–';
+/** @param {string} status @param {string} campaignStatus */
+const contactStatus = (status, campaignStatus) =>
+  t(status === 'failed' ? 'campaign.parts.failed' : status === 'pending' ? outcomeOf({ status }, campaignStatus).text : `status.${status}`);
+
+/**
+ * What was collected from the people who were reached, and who of them is on the do-not-call list by now.
+ * @param {{ id: string, isRunning: boolean, blocked: Set<string> }} props
+ */
+function CameOut({ id, isRunning, blocked }) {
+  const [found, setFound] = useState(/** @type {{ rows: any[], isWhole: boolean } | null} */ (null)), [round, setRound] = useState(0);
+  useEffect(() => {
+    const controller = new AbortController();
+    readAll(`/campaigns/${id}/contacts`, { status: 'completed' }, controller.signal).then(setFound, () => {});
+    const timer = isRunning ? setTimeout(() => setRound((/** @type {number} */ n) => n + 1), 30_000) : undefined;
+    return () => { controller.abort(); clearTimeout(timer); };
+  }, [id, isRunning, round]);
+  const label = (/** @type {string | undefined} */ type, /** @type {string} */ value) =>
+    (type === 'boolean' ? t(value.toLowerCase() === 'true' ? 'form.yes' : 'form.no') : value);
+  const entities = useMemo(() => distribution(found?.rows ?? []), [found]);
+  const out = (found?.rows ?? []).filter(({ phoneNumber }) => blocked.has(phoneNumber));
+  return html`<section class="card" aria-labelledby="came-out"><h2 id="came-out">${t('campaign.cameOut')}</h2>
+    ${entities.map(({ entity, type, count, unconfirmed, values }) => html`<div key=${entity}><h3>${entity} <span class="hint numeric">
+      ${t('campaign.collected', { n: count })}${unconfirmed > 0 && `, ${t('campaign.unconfirmed', { n: unconfirmed })}`}</span></h3>
+      <${Bars} bars=${[...values.slice(0, SHOWN).map(({ value, count }) => ({ label: label(type, value), count })),
+        ...(values.length > SHOWN ? [{ label: t('campaign.otherValues', { n: values.length - SHOWN }),
+          count: values.slice(SHOWN).reduce((all, { count }) => all + count, 0) }] : [])]} /></div>`)}
+    ${found && entities.length === 0 && html`<p class="muted">${t('campaign.nothingCollected')}</p>`}
+    ${found && html`<div><h3>${t('campaign.optedOut', { n: out.length })}</h3>${out.length > 0 && html`<ul class="row">
+      ${out.slice(0, NAMED).map((c) => html`<li key=${c.phoneNumber}><a href=${`/calls/${c.lastConversationId}`}>${c.name || c.phoneNumber}</a></li>`)}
+      ${out.length > NAMED && html`<li class="muted">${t('campaign.more', { n: out.length - NAMED })}</li>`}</ul>`}</div>`}
+    ${found && !found.isWhole && html`<p class="help">${t('campaign.firstOnly', { n: found.rows.length })}</p>`}</section>`;
 }
 
 /**
@@ -103,7 +138,8 @@ function Progress({ campaign }) {
   const p = campaign.progress ?? { pending: campaign.contactCount, inProgress: 0, completed: 0, failed: 0, cancelled: 0, voicemail: 0 };
   const parts = [
     { key: 'reached', count: p.completed - p.voicemail }, { key: 'voicemail', count: p.voicemail }, { key: 'failed', count: p.failed },
-    { key: 'cancelled', count: p.cancelled }, { key: 'inProgress', count: p.inProgress }, { key: 'pending', count: p.pending },
+    { key: 'cancelled', count: p.cancelled }, { key: 'inProgress', count: p.inProgress },
+    { key: 'pending', count: p.pending, name: campaign.status === 'stopped' && 'campaign.notCalled' },
   ];
   const all = Math.max(1, campaign.contactCount), done = campaign.contactCount - p.pending - p.inProgress;
   const words = t('campaign.progressText', { done, all: campaign.contactCount });
@@ -111,9 +147,9 @@ function Progress({ campaign }) {
     <p class="figure numeric" aria-live="off">${words}</p>
     <div class="segments" role="img" aria-label=${words}>
       ${parts.map(({ key, count }) => count > 0 && html`<span key=${key} class=${key} style=${{ width: `${(count / all) * 100}%` }}></span>`)}</div>
-    <ul class="legend">${parts.map(({ key, count }) =>
+    <ul class="legend">${parts.map(({ key, count, name }) =>
       html`<li key=${key}><span class=${`dot ${key}`} aria-hidden="true"></span>
-        ${t(`campaign.parts.${key}`)} <b class="numeric">${number(count)}</b></li>`)}</ul>`;
+        ${t(name || `campaign.parts.${key}`)} <b class="numeric">${number(count)}</b></li>`)}</ul>`;
 }
 
 /** When the next calls are made. @param {{ campaign: any, agent: any }} props */
@@ -124,10 +160,11 @@ function Clock({ campaign, agent }) {
     nextRunAt && [t('campaign.nextRun'), html`<${Time} at=${nextRunAt} /> <span class="muted">(${dateTime(nextRunAt)})</span>`],
     running && pacing && [t('campaign.pace'), t('campaign.perMinute', { count: number(Math.round(pacing.dialsPerMinute * 10) / 10) })],
     running && pacing?.expectedEnd && [t('campaign.expectedEnd'),
-      html`<span title=${dateTime(pacing.expectedEnd)}>${t('campaign.around', { at: time(pacing.expectedEnd) })}</span>`],
+      html`<span title=${dateTime(pacing.expectedEnd)}>${t('campaign.around', { at: soon(pacing.expectedEnd) })}</span>`],
     [t('campaign.schedule'), campaign.scheduled ? scheduleText(campaign) : t('campaign.noSchedule')],
     [t('campaign.followUps'), followUp.enabled
-      ? t('campaign.followUpText', { n: followUp.attempts, minutes: followUp.intervalsMinutes.map(number).join(', ') }) : t('campaign.noFollowUps')],
+      ? t('campaign.followUpText', { n: followUp.attempts, after: t('campaign.after', { n: Math.max(...followUp.intervalsMinutes),
+        minutes: followUp.intervalsMinutes.map(number).join(', ') }) }) : t('campaign.noFollowUps')],
     campaign.maxConcurrentCalls && [t('campaign.atOnce'), number(campaign.maxConcurrentCalls)],
     [t('campaign.agent'), html`<a href=${`/agents/${campaign.agentId}`}>${agent?.name ?? '…'}</a>`],
   ]} />`;

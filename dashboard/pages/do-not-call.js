@@ -13,6 +13,8 @@ const doNotCall = () => ({
   search: true,
   columns: [
     { key: 'number', label: t('doNotCall.number'), render: (entry) => html`<span class="numeric">${entry.phoneNumber}</span>` },
+    { key: 'calls', label: t('calls.title'),
+      render: (entry) => html`<a href=${`/calls?phoneNumber=${encodeURIComponent(entry.phoneNumber)}`}>${t('doNotCall.calls')}</a>` },
     { key: 'since', label: t('doNotCall.since'), wide: true, render: (entry) => html`<${Time} at=${entry.metadata.createdAt} />` },
   ],
   fields: () => [

@@ -44,7 +44,7 @@ function takesText(seconds, perDay) {
 async function readPast(agentId, signal) {
   try {
     const { data: { rows: [row] } } = await get('/analytics', { query: { groupBy: 'agent', agentId }, signal });
-    if (row) return { calls: row.calls, seconds: row.conversationDuration, cost: row.cost && Number(row.cost.total), currency: row.cost?.currency };
+    if (row) return { calls: row.calls, seconds: row.conversationDuration, cost: Number(row.cost?.total) || undefined, currency: row.cost?.currency };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }

@@ -5,16 +5,18 @@ import { useEvents, useResource } from '../lib/data.js';
 import { dateTime, duration, money, number, percent, t } from '../lib/i18n.js';
 import { staticList } from '../lib/list.js';
 import { Icon } from '../components/icons.js';
-import { Badge, Facts, Time } from '../components/states.js';
+import { Badge, callee, Facts, Time } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { Attention } from './attention.js';
-import { startOfDay, sum, useAnalytics } from './analytics.js';
-import { Bars, HourChart } from './charts.js';
+import { startOfDay, useAnalytics, useEveryHalfMinute } from '../lib/analytics.js';
+import { sum } from '../lib/figures.js';
+import { CallOutcome } from './calls.js';
+import { HourChart, Outcomes } from './charts.js';
 import { FirstSteps } from './first-steps.js';
 
 export default function Overview() {
   const from = useToday();
-  const today = useAnalytics('hour', from);
+  const today = useAnalytics({ groupBy: 'hour', startedAfter: from / 1000, startedBefore: from / 1000 + 86_400 });
   const live = useResource('/conversations', { status: 'in_progress', pageSize: 100 });
   const active = useResource('/campaigns', { active: true, pageSize: 5 });
   const services = useResource('/services');
@@ -39,7 +41,8 @@ export default function Overview() {
     ${!today.isComplete && html`<p class="muted">${t('overview.counting')}</p>`}
     ${!isNew && today.rows && html`<div class="grid wide-first">
       <section class="card" aria-labelledby="by-hour"><h2 id="by-hour">${t('overview.byHour')}</h2><${HourChart} rows=${today.rows} from=${from} /></section>
-      <section class="card" aria-labelledby="outcomes"><h2 id="outcomes">${t('overview.outcomes')}</h2><${Outcomes} rows=${today.rows} /></section>
+      <section class="card" aria-labelledby="outcomes"><h2 id="outcomes">${t('overview.outcomes')}</h2>
+        <${Outcomes} counts=${sum(today.rows).outcomes} /></section>
     </div>`}
     ${active.data?.length > 0 && html`
       <section class="stack" aria-labelledby="active">
@@ -48,14 +51,6 @@ export default function Overview() {
         html`<${ActiveCampaign} key=${campaign.campaignId} campaign=${campaign} />`)}</div></section>`}
     ${latest.data?.length > 0 && html`
       <section class="stack" aria-labelledby="latest"><h2 id="latest">${t('overview.latest')}</h2><${LatestCalls} calls=${latest.data} /></section>`}`;
-}
-
-/** A call is counted that long after its end, and the state of services is no event. @param {() => void} reload */
-function useEveryHalfMinute(reload) {
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), 30_000);
-    return () => clearInterval(timer);
-  }, []);
 }
 
 /** Midnight in the reader's zone; the next one once it has come. */
@@ -68,7 +63,7 @@ function useToday() {
   return from;
 }
 
-/** @param {{ today: import('./analytics.js').Row[] | null, live: any }} props */
+/** @param {{ today: import('../lib/figures.js').Row[] | null, live: any }} props */
 function Figures({ today, live }) {
   const count = live.data?.length;
   const liveText = count === undefined ? '…' : live.data.length === 100 ? t('overview.orMore', { n: 100 }) : number(count);
@@ -81,14 +76,6 @@ function Figures({ today, live }) {
     all?.currency && [t('overview.cost'), html`${money(all.cost, all.currency)}`],
     !!all?.latencyMs && [t('overview.latency'), html`<span title=${t('overview.latencyHelp')}>${t('overview.ms', { n: Math.round(all.latencyMs) })}</span>`],
   ]} /></section>`;
-}
-
-/** @param {{ rows: import('./analytics.js').Row[] }} props */
-function Outcomes({ rows }) {
-  const all = useMemo(() => Object.entries(sum(rows).outcomes).sort((a, b) => b[1] - a[1]), [rows]);
-  if (all.length === 0) return html`<p class="muted">${t('overview.noCalls')}</p>`;
-  return html`<${Bars} bars=${all.slice(0, 8)
-    .map(([key, count]) => ({ label: t(`reason.${key}`, { fallback: t(`status.${key}`, { fallback: key }) }), count }))} />`;
 }
 
 /** @param {{ campaign: any }} props */
@@ -104,8 +91,9 @@ function ActiveCampaign({ campaign: { campaignId, name, status, startIndex, cont
 /** @param {{ calls: any[] }} props */
 function LatestCalls({ calls }) {
   const columns = [
-    { key: 'number', label: t('overview.callWith'), render: (/** @type {any} */ c) => c.contactName || c.contactNumber || t(`overview.${c.direction}`) },
-    { key: 'status', label: t('campaigns.status'), render: (/** @type {any} */ c) => html`<${Badge} status=${c.status} />` },
+    { key: 'number', label: t('overview.callWith'), render: callee },
+    { key: 'outcome', label: t('calls.filters.outcome'), render: (/** @type {any} */ c) => html`<${CallOutcome} call=${c} />
+      ${c.test && html` <span class="badge">${t('liveCalls.test')}</span>`}` },
     { key: 'agent', label: t('campaign.agent'), render: (/** @type {any} */ c) => c.agentName },
     { key: 'summary', label: t('overview.summary'), wide: true, render: (/** @type {any} */ c) => c.summary ?? '–' },
     { key: 'length', label: t('overview.lengthShort'), align: /** @type {const} */ ('end'),

@@ -48,7 +48,7 @@ export const calls = {
     await page.getByLabel("Tag of the agent").fill(TAG);
     await page.keyboard.press("Enter");
     await until(async () => (await rowsOf(page).count()) === 3, "the calls of the tag");
-    await page.getByLabel("Outcome").selectOption("busy");
+    await page.getByRole("combobox", { name: "Outcome" }).selectOption("busy");
     await until(async () => (await rowsOf(page).count()) === 1, "the busy call");
     assert.equal(new URL(page.url()).search, `?tag=${TAG}&outcome=busy`);
     await page.getByText("Saved filters").click();
@@ -66,7 +66,7 @@ export const calls = {
     await button(page, "Busy ones").click();
     await until(async () => (await rowsOf(page).count()) === 1 && new URL(page.url()).search.includes("outcome=busy"), "the saved filters");
     await button(page, "Clear filters").click();
-    await page.getByLabel("Search in transcripts").fill('"which weekday do you prefer"');
+    await page.getByLabel("Words, names or a number").fill('"which weekday do you prefer"');
     const row = rowsOf(page).filter({ has: page.locator(`a[href^="/calls/${talked}?turn="]`) });
     await row.locator("mark").first().waitFor();
     await row.getByRole("link").click();

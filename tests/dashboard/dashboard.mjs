@@ -16,6 +16,7 @@ import { operator, rights } from "./operator.mjs";
 import { words } from "./words.mjs";
 import { policy } from "./policy.mjs";
 import { hostile } from "./hostile.mjs";
+import { results } from "./results.mjs";
 
 const { RINGBACK_URL: service, RINGBACK_EMAIL: email, RINGBACK_PROGRAM: program } = process.env;
 const rows = (count, first = 5550200000) => Array.from({ length: count }, (_, n) => `+1${first + n},Person ${n + 1},Lisbon,cooperative\n`).join("");
@@ -373,7 +374,7 @@ async function showPages(browser) {
 const chosen = process.argv.slice(2), failed = [];
 const browser = await startBrowser();
 try {
-  for (const group of [onEmptyAccount, scenarios, calls, resources, agents, graph, checks, appointments, keyboard, live, operator, rights, words, policy, hostile]) {
+  for (const group of [onEmptyAccount, scenarios, calls, resources, agents, graph, checks, appointments, keyboard, live, operator, rights, words, policy, hostile, results]) {
     if (group === scenarios) await agent();
     for (const [name, run] of Object.entries(group)) {
       if (chosen.length > 0 && !chosen.some((each) => name.startsWith(each))) continue;

@@ -1,0 +1,240 @@
+// Scenarios of reading results: the way through a list of calls, columns, figures over days, what came out of a campaign.
+
+import assert from "node:assert/strict";
+import { ask, button, checkAccess, close, heading, row, signedIn, tabTo, until, waitFor } from "./browser.mjs";
+import { threeCalls } from "./calls.mjs";
+
+const { RINGBACK_URL: service } = process.env;
+const DAY_AND_VISIT = { day: { type: "string", description: "preferred day" }, firstVisit: { type: "boolean", description: "whether this is your first visit" } };
+const lines = (page, name) => page.getByRole("table", { name }).locator("tbody tr[aria-rowindex]");
+const present = (page) => page.evaluate(() => document.activeElement?.getAttribute("href"));
+
+// Numbers of this run alone, as those of another may be on the do-not-call list.
+let last = 5560000000 + (Date.now() % 10_000_000);
+async function campaign(name, agentId, personas, fields = {}) {
+  const contacts = personas.map((persona, at) => ({ phoneNumber: `+1${last++}`, name: `${name} ${at}`, persona }));
+  return ask("POST", "/campaigns", { name, agentId, contacts, launch: true, ...fields });
+}
+
+/** A campaign that is over and counted, made once: its agent respects wishes not to be called. */
+let finished;
+const spring = () => (finished ??= (async () => {
+  const { agentId } = await ask("POST", "/agents/create", {
+    name: "Sora <b>", conversationConfig: { agent: { greetingMessage: "Hello, this is Sora.", prompt: { prompt: "You are Sora.", builtInTools: { endCall: { enabled: true } } } } },
+    platformSettings: { callActions: { smartOptOut: true }, dataCollection: { entities: DAY_AND_VISIT } },
+  });
+  const { campaignId } = await campaign("Spring", agentId, ["cooperative", "busy", "opts-out", "cooperative"]);
+  await until(async () => (await ask("GET", `/campaigns/${campaignId}`)).status === "completed", "the end of the campaign", 1200);
+  await until(async () => (await ask("GET", `/analytics?groupBy=campaign&campaignId=${campaignId}`)).rows[0]?.calls === 4, "its calls are counted", 1200);
+  return { agentId, campaignId };
+})());
+
+export const results = {
+  async "come back to the place in a list, and go on to the calls beside one"(browser) {
+    const { agentId } = await spring();
+    const { campaignId } = await campaign("Way", agentId, Array(130).fill("busy"));
+    await until(async () => (await ask("GET", `/campaigns/${campaignId}`)).status === "completed", "the end of the campaign", 1200);
+    const page = await signedIn(browser, `/calls?campaignId=${campaignId}`);
+    await waitFor(page, "More than 100 calls");
+    const names = () => lines(page, "Calls").locator("th").allTextContents();
+    await tabTo(page, (await names())[0]);
+    await until(async () => {
+      await page.keyboard.press("End");
+      return (await page.getByText("130 calls", { exact: true }).count()) > 0;
+    }, "all rows");
+    await page.keyboard.press("End");
+    for (let n = 0; n < 5; n++) await page.keyboard.press("k");
+    await page.waitForTimeout(300);
+    const opened = await present(page), shown = await names(), at = shown.indexOf(await page.evaluate(() => document.activeElement.textContent));
+    const isOpen = (name) => heading(page).filter({ hasText: new RegExp(`^${name}$`) }).waitFor();
+    await page.keyboard.press("Enter");
+    await isOpen(shown[at]);
+    await page.getByRole("region", { name: "Call", exact: true }).getByText("Busy").waitFor();
+    assert.equal(await page.locator("main .badge.bad").count(), 0);
+    await page.goBack();
+    await until(async () => (await present(page)) === opened, "the focus on the row that was opened");
+    assert.ok(await page.evaluate(() => document.querySelector(".table-box").scrollTop > 100 * 44), "the list stands where it stood");
+    await waitFor(page, "130 calls");
+    // A click beside the name, and two calls on by keyboard.
+    await lines(page, "Calls").filter({ hasText: shown[at + 1] }).locator("td").nth(1).click();
+    await isOpen(shown[at + 1]);
+    await page.getByRole("link", { name: "Previous call" }).click();
+    await isOpen(shown[at]);
+    for (const n of [1, 2]) {
+      await tabTo(page, "Next call");
+      await page.keyboard.press("Enter");
+      await isOpen(shown[at + n]);
+    }
+    await checkAccess(page, "a call of a list");
+    await page.getByRole("link", { name: "← Calls" }).click();
+    await until(() => page.evaluate((name) => document.activeElement?.textContent === name, shown[at + 2]), "the focus on the call that was seen last");
+    assert.equal(new URL(page.url()).search, `?campaignId=${campaignId}`);
+    // A page that is read anew knows no list.
+    await page.goto(service + opened);
+    await heading(page).filter({ hasText: "Way" }).waitFor();
+    assert.equal(await page.getByRole("link", { name: "Next call" }).count(), 0);
+    await close(page);
+  },
+
+  async "go on to a call that the list has not read yet"(browser) {
+    const [{ campaignId }] = await ask("GET", "/campaigns?name=Way");
+    const page = await signedIn(browser, `/campaigns/${campaignId}`);
+    const table = page.getByRole("table", { name: "Contacts" });
+    await table.getByText("Way 0", { exact: true }).click();
+    for (let n = 1; n <= 52; n++) {
+      await page.getByRole("link", { name: "Next call" }).click();
+      await heading(page).filter({ hasText: new RegExp(`^Way ${n}$`) }).waitFor();
+    }
+    await page.goBack();
+    await until(() => page.evaluate(() => document.activeElement?.textContent === "Way 52"), "the focus on the contact of the last call");
+    await close(page);
+  },
+
+  async "choose columns of calls, and find one by its number"(browser) {
+    const { talked, busy } = await threeCalls();
+    const { contactNumber } = await ask("GET", `/conversations/${talked}`);
+    const page = await signedIn(browser);
+    await page.route(`**/conversations/${talked}`, async (route) => {
+      const answer = await (await route.fetch()).json();
+      answer.data.cost = { currency: "USD", total: "0.25", parts: [], unpriced: [] };
+      await route.fulfill({ json: answer });
+    });
+    await page.goto(`${service}/calls`);
+    await page.getByText("Columns", { exact: true }).click();
+    for (const name of ["Campaign", "Sentiment", "Cost", "Answer after"]) await page.getByRole("checkbox", { name }).check();
+    await page.keyboard.press("Escape");
+    await page.getByLabel("Words, names or a number").fill(` ${contactNumber.slice(0, 2)} ${contactNumber.slice(2)}`);
+    await until(() => new URL(page.url()).searchParams.has("phoneNumber"), "the number in the address");
+    await waitFor(page, /^\d calls?$/);
+    const line = lines(page, "Calls").filter({ has: page.locator(`a[href="/calls/${talked}"]`) });
+    for (const text of [/Conversation/, /Positive|Neutral|Negative/, /\$0\.25/, /\d ms/]) await line.getByText(text).first().waitFor();
+    await page.reload();
+    assert.match(await page.getByLabel("Words, names or a number").inputValue(), /\+1 555/);
+    await page.getByLabel("Words, names or a number").fill("weekday");
+    await until(() => new URL(page.url()).search === "?search=weekday", "the words in the address");
+    await page.goto(`${service}/calls?outcome=busy`);
+    const other = lines(page, "Calls").filter({ has: page.locator(`a[href="/calls/${busy}"]`) });
+    await other.locator(".badge").getByText("Busy").waitFor();
+    assert.equal(await other.locator(".badge.bad").count(), 0);
+    // In another language they are the same columns.
+    await page.evaluate(() => localStorage.setItem("ringback.language", "de"));
+    await page.reload();
+    await page.getByRole("columnheader", { name: "Stimmung" }).waitFor();
+    await page.getByRole("columnheader", { name: "Antwort nach" }).waitFor();
+    await checkAccess(page, "calls with further columns");
+    await close(page);
+  },
+
+  async "read figures by day, campaign, agent and version"(browser) {
+    const { agentId, campaignId } = await spring();
+    const page = await signedIn(browser, "/");
+    await page.getByRole("navigation", { name: "Main navigation" }).getByRole("link", { name: "Analytics" }).click();
+    await page.getByRole("img", { name: /calls, at most \d+ in a day/ }).waitFor();
+    const figures = page.getByRole("region", { name: "Figures" });
+    await figures.getByText("New on the do-not-call list").locator("xpath=..").getByText(/^[1-9]/).waitFor();
+    for (const name of ["Today", "30 days", "90 days"]) {
+      await button(page, name).click();
+      await page.locator('[aria-pressed="true"]').getByText(name).waitFor();
+      await figures.getByText("Answered").waitFor();
+    }
+    await page.getByLabel("Grouped by").selectOption("campaign");
+    const line = lines(page, "Groups of calls").filter({ has: page.locator(`a[href="/campaigns/${campaignId}"]`) });
+    await line.waitFor();
+    assert.match(await line.textContent(), /^Spring475%3/);
+    await button(page, "Calls").click();
+    assert.equal(await page.getByRole("columnheader", { name: "Calls" }).getAttribute("aria-sort"), "descending");
+    const counts = async () => (await lines(page, "Groups of calls").locator("td:nth-child(2)").allTextContents()).map(Number);
+    assert.deepEqual(await counts(), (await counts()).toSorted((a, b) => b - a));
+    await page.getByLabel("Grouped by").selectOption("version");
+    await waitFor(page, "Sora <b> · version 1");
+    await page.getByLabel("Grouped by").selectOption("agent");
+    await lines(page, "Groups of calls").filter({ hasText: /^Sora <b>/ }).first().waitFor();
+    await page.goto(`${service}/analytics?campaignId=${campaignId}`);
+    await figures.getByText("75%").waitFor();
+    await page.getByRole("region", { name: "Outcomes" }).getByText("Busy").waitFor();
+    await page.goto(`${service}/agents/${agentId}`);
+    await figures.getByText("Answered").waitFor();
+    await figures.getByRole("link", { name: "Analytics" }).click();
+    await page.waitForURL(`**/analytics?days=30&agentId=${agentId}`);
+    await close(page);
+  },
+
+  async "see what came out of a campaign, and who wishes no further calls"(browser) {
+    const { campaignId } = await spring();
+    const page = await signedIn(browser, `/campaigns/${campaignId}`);
+    await page.getByRole("region", { name: "Figures" }).getByText("75%").waitFor();
+    const out = page.getByRole("region", { name: "What came out" });
+    await out.getByRole("heading", { name: /^day 2 collected/ }).waitFor();
+    await out.getByText("yes", { exact: true }).waitFor();
+    await out.getByText("On the do-not-call list since the campaign began: 1").waitFor();
+    const contacts = page.getByRole("table", { name: "Contacts" });
+    await contacts.getByRole("row").filter({ hasText: "Spring 2" }).getByText("Do not call").waitFor();
+    await contacts.getByRole("row").filter({ hasText: "Spring 1" }).getByText("Busy").waitFor();
+    await out.getByRole("link", { name: "Spring 2" }).click();
+    await page.getByRole("region", { name: "Call", exact: true }).getByText("Wishes no further calls").waitFor();
+    const { contactNumber } = await ask("GET", `/conversations/${page.url().split("/").at(-1)}`);
+    await page.goto(`${service}/do-not-call`);
+    await row(page, contactNumber).getByRole("link", { name: "Calls with it" }).click();
+    await lines(page, "Calls").filter({ hasText: "Spring 2" }).getByText("Do not call").waitFor();
+    await close(page);
+  },
+
+  async "see who was not called before a campaign was stopped"(browser) {
+    const { agentId } = await spring();
+    const { campaignId } = await campaign("Halted", agentId, Array(6).fill("cooperative"),
+      { maxConcurrentCalls: 1, followUpCall: true, followUpAttempts: 1, followUpIntervals: [1] });
+    await until(async () => (await ask("GET", `/campaigns/${campaignId}`)).progress.inProgress === 1, "the first call");
+    const page = await signedIn(browser, `/campaigns/${campaignId}`);
+    await waitFor(page, "1 call, after 1 minute");
+    await button(page, "Stop").click();
+    await page.getByRole("dialog").getByText("People who were not called yet stay in the list.").waitFor();
+    await page.getByRole("dialog").getByLabel("Hang up").check();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop" }).click();
+    await row(page, "Halted 5").getByText("Not called").waitFor();
+    assert.equal(await page.getByText("Pending", { exact: true }).count(), 0);
+    await close(page);
+  },
+
+  async "tell test calls from others on the overview"(browser) {
+    const { agentId } = await spring();
+    const { conversationId } = await ask("POST", "/agents/test-call", { agentId, mode: "text" });
+    const page = await signedIn(browser, "/");
+    const latest = page.getByRole("table", { name: "Latest calls" });
+    await latest.getByRole("row").filter({ has: page.locator(`a[href="/calls/${conversationId}"]`) }).locator(".badge").getByText("Test call").waitFor();
+    await ask("POST", `/conversations/${conversationId}/end`);
+    await close(page);
+  },
+
+  async "keep filters for one account alone"(browser) {
+    const page = await signedIn(browser, "/calls?direction=inbound");
+    await page.getByText("Saved filters").click();
+    await button(page, "Save these filters …").click();
+    await page.getByRole("dialog").getByLabel("Name").fill("Mine");
+    await page.keyboard.press("Enter");
+    await page.getByText("The filters are saved.").waitFor();
+    await page.route("**/public/v1/me", (route) => route.fulfill({ json: { success: true, data: { email: "another@example.com" } } }));
+    await page.reload();
+    await page.getByText("Saved filters").click();
+    await button(page, "Save these filters …").waitFor();
+    assert.equal(await button(page, "Mine").count(), 0);
+    await close(page);
+  },
+
+  async "no violation on the pages of results, and none is too wide"(browser) {
+    const { agentId, campaignId } = await spring();
+    for (const colorScheme of ["light", "dark"]) {
+      const page = await signedIn(browser, "/", { colorScheme });
+      for (const path of ["/analytics?days=90&by=campaign", "/analytics?days=1", `/campaigns/${campaignId}`, `/agents/${agentId}`, "/calls", "/do-not-call"]) {
+        await page.goto(service + path);
+        await heading(page).waitFor();
+        await page.waitForTimeout(1200);
+        await checkAccess(page, `${path}, ${colorScheme}`);
+        await page.setViewportSize({ width: 320, height: 640 });
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= 320, `${path} is ${wide} px wide at 320 px`);
+        await page.setViewportSize({ width: 1280, height: 860 });
+      }
+      await close(page);
+    }
+  },
+};
