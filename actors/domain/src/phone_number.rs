@@ -8,7 +8,7 @@ use std::{fmt, str::FromStr};
 
 pub use country::{Country, UnknownCountry};
 pub use notation::shown;
-use notation::{WHAT_TO_WRITE, Written, is_layout, left_out};
+use notation::{WHAT_TO_WRITE, WITHOUT_CODE, Written, is_layout, left_out};
 use plan::Plan;
 
 use serde::{Deserialize, Serialize};
@@ -203,7 +203,7 @@ fn is_usual(digits: &str) -> bool {
     plan::of_digits(digits).is_some_and(|plan| {
         let national = &digits[plan.national_from()..];
         let has_prefix = plan.trunk_prefix.is_some_and(|prefix| national.starts_with(prefix));
-        plan.has_length(national.len()) && !has_prefix
+        plan.has_length(national.len()) && !has_prefix && !national.starts_with('0')
     })
 }
 
@@ -211,9 +211,11 @@ fn read(text: &str, country: Option<Country>) -> Result<String, String> {
     let mut written = notation::read(text)?;
     let home = country.and_then(Country::plan);
     let Some((plan, national_from)) = plan_of(&written, home)? else {
-        return Err(WHAT_TO_WRITE.to_owned());
+        let has_no_code = home.is_none() && !written.has_plus && (7..=15).contains(&written.digits.len());
+        return Err(if has_no_code { WITHOUT_CODE } else { WHAT_TO_WRITE }.to_owned());
     };
     without_marked_prefix(&mut written, plan, national_from)?;
+    let has = written.digits.len() - national_from;
     let national = plan.without_trunk_prefix_of(&written.digits[national_from..]);
     for &split in &written.splits {
         let (before, rest) = written.digits.split_at(split);
@@ -225,8 +227,11 @@ fn read(text: &str, country: Option<Country>) -> Result<String, String> {
     }
     let number = format!("+{}{national}", plan.code);
     if !plan.has_length(national.len()) {
-        let (code, words, has) = (plan.code, plan.lengths_in_words(), national.len());
+        let (code, words) = (plan.code, plan.lengths_in_words());
         return Err(format!("+{code} numbers have {words} after the {code}; this has {has}"));
+    }
+    if !plan.assigns(&national) {
+        unassigned(&written, plan, national_from)?;
     }
     match is_plain(&number) {
         true => Ok(number),
@@ -234,8 +239,84 @@ fn read(text: &str, country: Option<Country>) -> Result<String, String> {
     }
 }
 
+/// Returns an error if digits that the plan does not assign are a number that it assigns with something more.
+fn unassigned(written: &Written, plan: &Plan, national_from: usize) -> Result<(), String> {
+    let national = &written.digits[national_from..];
+    if national.strip_prefix('0').is_some_and(|rest| plan.assigns(rest)) {
+        let code = plan.code;
+        return Err(format!("numbers of +{code} have no 0 in front; leave it out"));
+    }
+    for &hyphen in &written.hyphens {
+        let (before, rest) = written.digits.split_at(hyphen);
+        let before = plan.without_trunk_prefix_of(before.get(national_from..).unwrap_or_default());
+        if (1..=EXTENSION).contains(&rest.len()) && plan.assigns(&before) {
+            return Err(left_out(rest));
+        }
+    }
+    Ok(())
+}
+
 fn both_ways(code: u16) -> String {
     format!("it can be read with and without the country code {code}; write + and the country code first")
+}
+
+/// How well international digits are a number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    None,
+    Possible,
+    Assigned,
+}
+
+fn fit(international: &str) -> Fit {
+    let Some(plan) = plan::of_digits(international) else {
+        return Fit::None;
+    };
+    let national = plan.without_trunk_prefix_of(&international[plan.national_from()..]);
+    match plan.has_length(national.len()) {
+        true if plan.assigns(&national) => Fit::Assigned,
+        true => Fit::Possible,
+        false => Fit::None,
+    }
+}
+
+/// Returns the digits behind `00` or the prefix for calls abroad of the home plan, whichever leaves a better number.
+fn abroad<'t>(digits: &'t str, home: Option<&Plan>) -> Result<Option<&'t str>, String> {
+    let usual = digits.strip_prefix("00");
+    let own = home.and_then(|home| home.after_prefix_abroad(digits));
+    let (Some(usual), Some(own)) = (usual, own) else {
+        return Ok(own.or(usual));
+    };
+    match (fit(usual), fit(own)) {
+        (Fit::Assigned, Fit::Assigned) if usual != own => {
+            let prefix = &digits[..digits.len() - own.len()];
+            Err(format!(
+                "it can be read with 00 and with {prefix} in front of the country code; write + instead"
+            ))
+        }
+        (by_usual, by_own) if by_own > by_usual => Ok(Some(own)),
+        _ => Ok(Some(usual)),
+    }
+}
+
+/// Returns where the national part of digits without a country code begins. Digits that may be another country's number, or
+/// only a part of one, are an error.
+fn at_home(digits: &str, home: &Plan) -> Result<usize, String> {
+    let from = home.national_from_at_home(digits).ok_or_else(|| both_ways(home.code))?;
+    let prefix = home.trunk_prefix.unwrap_or_default();
+    if from > 0 || (home.demands_trunk_prefix() && digits.starts_with(prefix)) {
+        return Ok(from);
+    }
+    let national = home.without_trunk_prefix_of(digits);
+    if fit(digits) == Fit::Assigned && !home.assigns_mobile(&national) {
+        return Err(both_ways(plan::of_digits(digits).map_or(home.code, |plan| plan.code)));
+    }
+    match home.demands_trunk_prefix() && (national.len() <= WHOLE || !home.assigns(&national)) {
+        true => Err(format!(
+            "it is no whole number without {prefix} in front; write the area code, or + and the country code"
+        )),
+        false => Ok(from),
+    }
 }
 
 /// Returns the plan of a written number, and where its national part begins. None without a country code.
@@ -243,22 +324,20 @@ fn plan_of(written: &Written, home: Option<&'static Plan>) -> Result<Option<(&'s
     let digits = written.digits.as_str();
     let abroad = match written.has_plus {
         true => Some(digits),
-        false => match home.and_then(|home| home.after_prefix_abroad(digits)) {
-            Some(rest) => Some(rest),
-            None => digits.strip_prefix("00"),
-        },
+        false => abroad(digits, home)?,
     };
     let Some(abroad) = abroad else {
         let Some(home) = home else { return Ok(None) };
-        let from = home.national_from_at_home(digits);
-        return from.map(|from| Some((home, from))).ok_or_else(|| both_ways(home.code));
+        return at_home(digits, home).map(|from| Some((home, from)));
     };
     if abroad.len() < 7 {
         return Ok(None);
     }
     match plan::of_digits(abroad) {
         Some(plan) => Ok(Some((plan, digits.len() - abroad.len() + plan.national_from()))),
-        None if abroad.starts_with('0') => Ok(None),
+        None if abroad.starts_with('0') => {
+            Err("no country code begins with 0; write + and the country code first".into())
+        }
         None => Err(format!("no country has the code +{}", &abroad[..3])),
     }
 }

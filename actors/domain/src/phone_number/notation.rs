@@ -13,6 +13,8 @@ pub(super) struct Written {
     pub(super) groups: Vec<std::ops::Range<usize>>,
     /// Places in `digits` where another number, the end of a range or an extension may begin.
     pub(super) splits: Vec<usize>,
+    /// Places in `digits` where a hyphen may begin an extension, if the plan has no number with it.
+    pub(super) hyphens: Vec<usize>,
 }
 
 /// Reads a text. Returns the reason if it contains anything but a number's digits and layout.
@@ -21,6 +23,9 @@ pub(super) fn read(text: &str) -> Result<Written, String> {
     let visible = visible.trim();
     let scheme = visible.get(..4).filter(|scheme| scheme.eq_ignore_ascii_case("tel:"));
     let visible = &visible[scheme.map_or(0, str::len)..];
+    if let Some(why) = is_something_else(visible) {
+        return Err(why);
+    }
     let mut written = Written::default();
     let mut open = None;
     let mut spaced = false;
@@ -34,8 +39,9 @@ pub(super) fn read(text: &str) -> Result<Written, String> {
             '/' => written.split(),
             _ if is_dash(c) => {
                 let next_is_space = characters.peek().is_some_and(|(_, next)| next.is_whitespace());
-                if is_range(c) || (spaced && next_is_space) {
-                    written.split();
+                match is_range(c) || (spaced && next_is_space) {
+                    true => written.split(),
+                    false => written.hyphens.push(written.digits.len()),
                 }
             }
             _ if is_layout(c) => {}
@@ -71,7 +77,7 @@ impl Written {
     /// Removes digits that are not dialed.
     pub(super) fn remove(&mut self, range: std::ops::Range<usize>) {
         let length = range.len();
-        for split in &mut self.splits {
+        for split in self.splits.iter_mut().chain(&mut self.hyphens) {
             if *split >= range.end {
                 *split -= length;
             }
@@ -79,6 +85,37 @@ impl Written {
         self.digits.drain(range);
     }
 }
+
+/// Returns the reason if a text is a date, or a number with decimals as programs write it.
+fn is_something_else(text: &str) -> Option<String> {
+    let parts: Vec<&str> = text.split(['.', '-', '/']).collect();
+    let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let within = |part: &str, most: u32| part.len() <= 2 && part.parse().is_ok_and(|value| (1..=most).contains(&value));
+    let is_year = |part: &str| part.len() == 4 && (part.starts_with("19") || part.starts_with("20"));
+    match parts.as_slice() {
+        [whole, decimals] if text.contains('.') && decimals.bytes().all(|b| b == b'0') => {
+            let digits = whole.strip_prefix('+').unwrap_or(whole);
+            let is_float = digits.len() >= FEWEST_BEFORE && is_number(&digits) && (1..=2).contains(&decimals.len());
+            is_float.then(|| {
+                format!(
+                    "`.{decimals}` is a decimal that a program added; format the column as text, and write {WRITE_CODE}"
+                )
+            })
+        }
+        [a, b, c] if parts.iter().all(is_number) => {
+            let days_first = (within(a, 31) && within(b, 12) || within(a, 12) && within(b, 31)) && is_year(c);
+            let is_date = days_first || is_year(a) && within(b, 12) && within(c, 31);
+            is_date.then(|| format!("it is a date; write {WRITE_CODE}"))
+        }
+        _ => None,
+    }
+}
+
+const WRITE_CODE: &str = "+ and the country code first";
+
+/// The way out for numbers without a country code.
+pub(super) const WITHOUT_CODE: &str = "it has no country code; write + and the code first, such as +15551234567, or set \
+                                       `defaultCountry`";
 
 /// The way out, where no better one is known.
 pub(super) const WHAT_TO_WRITE: &str = "write + and 7 to 15 digits, such as +15551234567";

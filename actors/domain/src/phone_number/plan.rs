@@ -37,8 +37,11 @@ static PLANS: LazyLock<HashMap<u16, Plan>> = LazyLock::new(|| {
     TABLE.lines().filter_map(plan).collect()
 });
 
-/// Returns the plan at the beginning of international digits. No country code begins with another one.
+/// Returns the plan at the beginning of international digits. No country code begins with another one, or with 0.
 pub(super) fn of_digits(digits: &str) -> Option<&'static Plan> {
+    if digits.starts_with('0') {
+        return None;
+    }
     (1..=3).find_map(|length| PLANS.get(&digits.get(..length)?.parse().ok()?))
 }
 
@@ -84,8 +87,15 @@ impl Plan {
         match (behind, whole(digits)) {
             (Some(behind), Some(all)) if behind != all => None,
             (Some(_), None) => Some(self.national_from()),
+            (None, None) if self.is_only_with_code(digits) => Some(self.national_from()),
             _ => Some(0),
         }
+    }
+
+    /// Returns whether digits have a length of the plan behind its country code, and none as they are.
+    fn is_only_with_code(&self, digits: &str) -> bool {
+        let behind = digits.strip_prefix(&self.code.to_string());
+        behind.is_some_and(|national| self.has_length(national.len())) && !self.has_length(digits.len())
     }
 
     /// Returns the metadata of the code's countries, the main one first.
@@ -107,6 +117,23 @@ impl Plan {
         let of_kind =
             |kind: &Descriptor| kind.possible_length().contains(&(national.len() as u16)) && matches(kind, national);
         self.regions().iter().any(|region| kinds(region).any(of_kind))
+    }
+
+    /// Returns whether the national number is a mobile one. Those have narrower patterns than fixed lines.
+    pub(super) fn assigns_mobile(&self, national: &str) -> bool {
+        let is_mobile = |region: &&Metadata| {
+            region
+                .descriptors()
+                .mobile()
+                .is_some_and(|kind| matches(kind, national))
+        };
+        self.regions().iter().any(is_mobile)
+    }
+
+    /// Returns whether numbers within the country begin with a digit that is not dialed from abroad. In North America they
+    /// are written without it.
+    pub(super) fn demands_trunk_prefix(&self) -> bool {
+        self.trunk_prefix.is_some_and(|prefix| prefix != "1")
     }
 
     /// Returns the digits behind the country's prefix for calls abroad.

@@ -87,6 +87,13 @@ fn what_is_written_is_the_number_or_no_number() {
         ),
         ("+155501000", "+1 numbers have ten digits after the 1; this has 8"),
         ("+39 (0)6 1234 5678", "numbers of +39 have no (0)"),
+        ("+0171 23456789", "no country code begins with 0"),
+        ("000491712345678", "no country code begins with 0"),
+        ("+4917123456789.0", "`.0` is a decimal"),
+        ("+48 0 501 234 567", "numbers of +48 have no 0 in front"),
+        ("+480501234567", "numbers of +48 have no 0 in front"),
+        ("+91 80-23456789-21", "`21` behind the number"),
+        ("0171 2345678", "`defaultCountry`"),
         (
             "\u{202d}12345\u{202c}",
             "`U+202D12345U+202C` is not a phone number: write +",
@@ -116,9 +123,44 @@ fn with_a_country_its_own_notation_is_read() {
         ("8 (495) 123-45-67", "RU", "+74951234567"),
         ("06 1 234 5678", "HU", "+3612345678"),
         ("+15550100010", "DE", "+15550100010"),
+        // A spreadsheet took the 0 away.
+        ("15123456789", "DE", "+4915123456789"),
+        ("301234567", "DE", "+49301234567"),
+        ("6641234567", "AT", "+436641234567"),
+        ("9876543210", "IN", "+919876543210"),
+        ("11 91234-5678", "BR", "+5511912345678"),
+        ("447700900123", "GB", "+447700900123"),
+        ("030 12345-12", "DE", "+49301234512"),
+        ("0033 6 12 34 56 78", "SG", "+33612345678"),
+        ("0057 321 123 4567", "CO", "+573211234567"),
+        ("0091 98765 43210", "HK", "+919876543210"),
+        ("0049 30 1234567", "CV", "+49301234567"),
+        ("001 49 30 1234567", "SG", "+49301234567"),
+        ("0011 49 30 1234567", "AU", "+49301234567"),
     ] {
         let read = PhoneNumber::parse_in(text, country.parse().ok()).map_err(|error| error.to_string());
         assert_eq!(read.map(String::from), Ok(number.to_owned()), "{text}");
+    }
+    for (text, country, why) in [
+        ("43664123456", "DE", "with and without the country code 43"),
+        ("447400123456", "DE", "with and without the country code 44"),
+        ("491711234567", "AT", "with and without the country code 49"),
+        ("33612345678", "IN", "with and without the country code 33"),
+        ("12345", "DE", "no whole number without 0"),
+        ("1234567", "DE", "no whole number without 0"),
+        ("91234-5678", "BR", "no whole number without 0"),
+        ("9123 4567", "AU", "no whole number without 0"),
+        ("01.02.2024", "DE", "it is a date"),
+        ("2024-01-15", "DE", "it is a date"),
+        ("12/31/2023", "US", "it is a date"),
+        ("15123456789.0", "DE", "`.0` is a decimal"),
+        ("+0151 23456789", "DE", "no country code begins with 0"),
+        ("080-23456789-21", "IN", "`21` behind the number"),
+        ("0 501 234 567", "PL", "numbers of +48 have no 0 in front"),
+        ("123-456-7890", "US", "this has 10"),
+    ] {
+        let error = PhoneNumber::parse_in(text, country.parse().ok()).unwrap_err();
+        assert!(error.why().contains(why), "{text}: {error}");
     }
     // Leer in East Frisia has the area code 0491.
     let error = PhoneNumber::parse_in("49301234567", "DE".parse().ok()).unwrap_err();
