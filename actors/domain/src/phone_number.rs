@@ -272,30 +272,22 @@ fn fit(international: &str) -> Fit {
     let Some(plan) = plan::of_digits(international) else {
         return Fit::None;
     };
-    let national = plan.without_trunk_prefix_of(&international[plan.national_from()..]);
+    let national = &international[plan.national_from()..];
+    let is_assigned = plan.assigns(national) && plan.without_trunk_prefix_of(national) == national;
     match plan.has_length(national.len()) {
-        true if plan.assigns(&national) => Fit::Assigned,
+        true if is_assigned => Fit::Assigned,
         true => Fit::Possible,
         false => Fit::None,
     }
 }
 
-/// Returns the digits behind `00` or the prefix for calls abroad of the home plan, whichever leaves a better number.
-fn abroad<'t>(digits: &'t str, home: Option<&Plan>) -> Result<Option<&'t str>, String> {
+/// Returns the digits behind `00`, or behind the prefix for calls abroad of the home plan if that leaves a better number.
+fn abroad<'t>(digits: &'t str, home: Option<&Plan>) -> Option<&'t str> {
     let usual = digits.strip_prefix("00");
     let own = home.and_then(|home| home.after_prefix_abroad(digits));
-    let (Some(usual), Some(own)) = (usual, own) else {
-        return Ok(own.or(usual));
-    };
-    match (fit(usual), fit(own)) {
-        (Fit::Assigned, Fit::Assigned) if usual != own => {
-            let prefix = &digits[..digits.len() - own.len()];
-            Err(format!(
-                "it can be read with 00 and with {prefix} in front of the country code; write + instead"
-            ))
-        }
-        (by_usual, by_own) if by_own > by_usual => Ok(Some(own)),
-        _ => Ok(Some(usual)),
+    match (usual, own) {
+        (Some(usual), Some(own)) if fit(own) <= fit(usual) => Some(usual),
+        _ => own.or(usual),
     }
 }
 
@@ -324,7 +316,7 @@ fn plan_of(written: &Written, home: Option<&'static Plan>) -> Result<Option<(&'s
     let digits = written.digits.as_str();
     let abroad = match written.has_plus {
         true => Some(digits),
-        false => abroad(digits, home)?,
+        false => abroad(digits, home),
     };
     let Some(abroad) = abroad else {
         let Some(home) = home else { return Ok(None) };
