@@ -164,7 +164,7 @@ impl Written {
             false => self.end_of(mark),
         };
         let may_be = match mark.kind {
-            "json" => mark.text.len() > 1 || written_call::is_json(&self.held).is_some(),
+            "json" => mark.text.len() > 1 || written_call::is_json(&self.held, &self.tools).is_some(),
             kind => kind == "token" || !is_prose(&self.held),
         };
         if !may_be {
@@ -182,7 +182,7 @@ impl Written {
         };
         let block = self.take(at);
         let calls = written_call::read(&block, &self.tools);
-        if calls.is_none() && !is_meant(mark, &block) {
+        if calls.is_none() && !is_meant(mark, &block, &self.tools) {
             self.speak(&format!("{}{block}", if is_json { "" } else { &mark.text }), parts);
         }
         self.calls.extend(calls.unwrap_or_default());
@@ -239,9 +239,9 @@ fn is_prose(text: &str) -> bool {
 }
 
 /// Returns whether a block that holds no call that can be read is plainly meant as one.
-fn is_meant(mark: &Mark, block: &str) -> bool {
+fn is_meant(mark: &Mark, block: &str, tools: &[Tool]) -> bool {
     match mark.kind {
-        "json" => written_call::is_json(block) == Some(true) && written_call::closed(block).is_none(),
+        "json" => written_call::is_json(block, tools) == Some(true) && written_call::closed(block).is_none(),
         "tag" => !mark.text.starts_with('`') && (block.contains(['{', '<', '(']) || !block.contains(' ')),
         _ => true,
     }
@@ -274,9 +274,12 @@ fn marks(format: Format, tools: &[Tool]) -> Vec<Mark> {
     let mut marks: Vec<Mark> = include_str!("marks.txt").lines().filter_map(of_line).collect();
     if format != Format::Plain && !tools.is_empty() {
         marks.extend(["{", "["].map(|text| mark(text, "json", "any", &[])));
-        let forms = tools
-            .iter()
-            .flat_map(|Tool { name, .. }| [format!("{name}("), format!("[{name}("), format!("{name}{{")]);
+        let forms = tools.iter().flat_map(|Tool { name, .. }| {
+            let calls = ["", "[", "functions.", "default_api."].map(|before| format!("{before}{name}("));
+            calls
+                .into_iter()
+                .chain([format!("{name}{{"), format!("Action: {name}")])
+        });
         marks.extend(forms.map(|text| mark(&text, "json", "word", &[])));
     }
     marks

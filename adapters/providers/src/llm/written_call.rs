@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use super::halves;
 
 /// Keys that a call in JSON may begin with.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
+    "action",
     "name",
     "function",
     "tool",
@@ -19,17 +20,24 @@ const KEYS: [&str; 9] = [
 ];
 
 /// Words that notations put before a tool's name, beside those that begin with `tool`.
-const BEFORE: &str = "function functions invoke name to call calls print default_api json code commentary assistant begin \
+const BEFORE: &str = "action function functions invoke name to call calls print default_api json code commentary assistant begin \
                       end sep start type constrain message python http";
 
 /// Name and arguments of calls.
 pub(super) type Calls = Vec<(String, Value)>;
 
 /// Returns whether a text may still become a call in JSON (`Some(false)`), or looks like one already.
-pub(super) fn is_json(text: &str) -> Option<bool> {
-    let begin: String = text.chars().filter(|c| !c.is_whitespace()).take(16).collect();
+pub(super) fn is_json(text: &str, tools: &[Tool]) -> Option<bool> {
+    // Python's notation has other quotation marks.
+    let begin: String = text
+        .replace('\'', "\"")
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .take(80)
+        .collect();
     let begin = begin.strip_prefix('[').unwrap_or(&begin);
-    let states = KEYS.iter().filter_map(|key| {
+    let names = tools.iter().map(|tool| tool.name.as_str());
+    let states = KEYS.into_iter().chain(names).filter_map(|key| {
         let wanted = format!("{{\"{key}\"");
         let is_whole = begin.starts_with(&wanted);
         (is_whole || wanted.starts_with(begin)).then_some(is_whole)
@@ -82,7 +90,8 @@ pub(super) fn read(text: &str, tools: &[Tool]) -> Option<Calls> {
     }
     let mut calls = Calls::new();
     if rest.starts_with(['{', '[']) {
-        let values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        let of_python = of_python(rest);
+        let values = serde_json::Deserializer::from_str(of_python.as_deref().unwrap_or(rest)).into_iter::<Value>();
         values
             .map_while(Result::ok)
             .for_each(|value| add(&value, tools, &mut calls));
@@ -96,6 +105,40 @@ pub(super) fn read(text: &str, tools: &[Tool]) -> Option<Calls> {
         rest = &after[used..];
     }
     (!calls.is_empty()).then_some(calls)
+}
+
+/// Returns the JSON of a dictionary in Python's notation, whose quotation marks are single ones.
+fn of_python(text: &str) -> Option<String> {
+    let first = text.chars().find(|c| matches!(c, '"' | '\''))?;
+    if first == '"' {
+        return None;
+    }
+    let (mut json, mut quote, mut escaped) = (String::with_capacity(text.len()), None, false);
+    for c in text.chars() {
+        match quote {
+            Some('\'') if escaped && c == '\'' => {
+                json.pop();
+                json.push(c);
+            }
+            Some(mark) if c == mark && !escaped => {
+                json.push('"');
+                quote = None;
+            }
+            Some('\'') if c == '"' => json.push_str("\\\""),
+            None if matches!(c, '"' | '\'') => {
+                json.push('"');
+                quote = Some(c);
+            }
+            _ => json.push(c),
+        }
+        escaped = quote.is_some() && c == '\\' && !escaped;
+    }
+    let words = [(": True", ": true"), (": False", ": false"), (": None", ": null")];
+    Some(
+        words
+            .into_iter()
+            .fold(json, |json, (word, of_json)| json.replace(word, of_json)),
+    )
 }
 
 /// Adds the calls of a JSON value.
@@ -112,14 +155,23 @@ fn add(value: &Value, tools: &[Tool], calls: &mut Calls) {
     if let Some(function) = value.get("function").filter(|function| function.is_object()) {
         return add(function, tools, calls);
     }
-    let Some(name) = field(&["name", "function", "tool", "tool_name"]).and_then(Value::as_str) else {
-        return;
+    let is_tool = |name: &str| tools.iter().any(|tool| tool.name == name);
+    let Some(name) = field(&["name", "function", "tool", "tool_name", "action"]).and_then(Value::as_str) else {
+        // The name as the only key.
+        let members = value.as_object().into_iter().flatten();
+        return calls.extend(
+            members
+                .filter(|(name, arguments)| is_tool(name) && arguments.is_object())
+                .map(|(name, arguments)| (name.clone(), arguments.clone())),
+        );
     };
     let name = name.trim_start_matches("functions.");
-    let arguments = match field(&["arguments", "parameters", "args"]) {
+    let known = field(&["arguments", "parameters", "args", "input", "tool_input", "action_input"]);
+    let other = || value.as_object()?.values().find(|value| value.is_object());
+    let arguments = match known.or_else(other) {
         Some(Value::String(text)) => serde_json::from_str(text).ok(),
         Some(arguments) => Some(arguments.clone()),
-        None => tools.iter().any(|tool| tool.name == name).then(|| Map::new().into()),
+        None => is_tool(name).then(|| Map::new().into()),
     };
     calls.extend(
         arguments
@@ -162,9 +214,12 @@ fn arguments(text: &str, tool: &Tool) -> Option<(Map<String, Value>, usize)> {
         (open, Some(tag)) if open.is_none_or(|open| tag < open) => Some((tagged(&text[..end], tool)?, end)),
         (Some(open), _) => {
             let whole = &text[open..open + closed(&text[open..])?];
+            let inner = whole[1..whole.len() - 1].trim();
+            let in_json = || serde_json::from_str(of_python(inner).as_deref().unwrap_or(inner)).ok();
             let arguments = serde_json::from_str(whole)
                 .ok()
-                .or_else(|| listed(&whole[1..whole.len() - 1]))?;
+                .or_else(in_json)
+                .or_else(|| listed(inner))?;
             Some((arguments, open + whole.len()))
         }
         (None, _) => Some((Map::new(), end)),

@@ -141,6 +141,14 @@ fn calls_of_every_family_are_read_and_not_spoken() {
         "<|START_ACTION|>[{\"tool_call_id\": \"0\", \"tool_name\": \"collect\", \"parameters\": {\"entity\": \"day\", \"value\": \"Friday\"}}]<|END_ACTION|>",
         "<minimax:tool_call>\n<invoke name=\"collect\">\n<parameter name=\"entity\">day</parameter>\n<parameter name=\"value\">Friday</parameter>\n</invoke>\n</minimax:tool_call>",
         "<TOOLCALL>[{\"name\": \"collect\", \"arguments\": {\"entity\": \"day\", \"value\": \"Friday\"}}]</TOOLCALL>",
+        "collect({\"entity\": \"day\", \"value\": \"Friday\"})",
+        "functions.collect(entity=\"day\", value=\"Friday\")",
+        "{'name': 'collect', 'arguments': {'entity': 'day', 'value': 'Friday'}}",
+        "{\"collect\": {\"entity\": \"day\", \"value\": \"Friday\"}}",
+        "{\"action\": \"collect\", \"action_input\": {\"entity\": \"day\", \"value\": \"Friday\"}}",
+        "{\"tool\": \"collect\", \"input\": {\"entity\": \"day\", \"value\": \"Friday\"}}",
+        "{\"tool_name\": \"collect\", \"tool_input\": {\"entity\": \"day\", \"value\": \"Friday\"}}",
+        "Action: collect\nAction Input: {\"entity\": \"day\", \"value\": \"Friday\"}",
         // Others
         "```\n{\"function\": {\"name\": \"collect\", \"arguments\": \"{\\\"entity\\\":\\\"day\\\",\\\"value\\\":\\\"Friday\\\"}\"}}\n```",
         "{\"tool_calls\": [{\"id\": \"1\", \"type\": \"function\", \"function\": {\"name\": \"collect\", \"arguments\": {\"entity\": \"day\", \"value\": \"Friday\"}}}]}",
@@ -158,6 +166,27 @@ fn calls_of_every_family_are_read_and_not_spoken() {
             );
         }
     }
+}
+
+#[test]
+fn turns_that_the_model_makes_up_are_not_spoken() {
+    for text in [
+        "We open at nine.<|im_end|>\n<|im_start|>user\nAnd Sunday?<|im_end|>\n<|im_start|>assistant\nClosed.",
+        "We open at nine.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nAnd Sunday?",
+        "<|im_start|>assistant\nWe open at nine.<|im_end|>",
+        "<|start_header_id|>assistant<|end_header_id|>\n\nWe open at nine.<|eot_id|>",
+        "<start_of_turn>model\nWe open at nine.<end_of_turn>\n<start_of_turn>user\nThanks.",
+        "[/INST] We open at nine.</s>[INST] Thanks. [/INST] Bye.",
+        "<｜Assistant｜>We open at nine.<｜end▁of▁sentence｜><｜User｜>Thanks.",
+        "<|assistant|>\nWe open at nine.<|user|>\nThanks.",
+    ] {
+        let (speech, calls) = read(Format::Marked, [text]);
+        assert_eq!((speech.trim(), calls.len()), ("We open at nine.", 0), "{text}");
+    }
+    let call =
+        "<tool_call>{\"name\": \"collect\", \"arguments\": {\"entity\": \"day\", \"value\": \"Friday\"}}</tool_call>";
+    let text = format!("{call}\n<tool_response>{{\"open\": true}}</tool_response>\nWe are open.");
+    check(Format::Marked, &text, "", &[("collect", friday())]);
 }
 
 #[test]
