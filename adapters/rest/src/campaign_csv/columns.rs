@@ -217,9 +217,10 @@ pub fn has_phone(headers: &[String], overrides: &Overrides) -> bool {
 }
 
 fn no_phone_column(headers: &[String]) -> Problem {
-    let way_out = match headers.iter().any(|header| PhoneNumber::parse(header).is_ok()) {
-        true => "the first line must hold column names",
-        false => "rename one, or set it as `phoneColumn`",
+    let way_out = match headers {
+        _ if headers.iter().any(|header| PhoneNumber::parse(header).is_ok()) => "the first line must hold column names",
+        [_] => "rename it, set it as `phoneColumn`, or delete the lines above the column names",
+        _ => "rename one, or set it as `phoneColumn`",
     };
     let message = format!(
         "no phone column: none of the headers {} is one of {}; {way_out}",
