@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(code("+15551234567,Ada"), "missing_phone_column");
         for (header, way_out) in [("+15551234567", "column names"), ("city", "`phoneColumn`")] {
             let told = no_phone_column(&[header.to_owned()]).message;
-            assert!(told.ends_with(way_out), "{told}");
+            assert!(told.contains(way_out), "{told}");
         }
         assert_eq!(code("Name; Titel,Tel."), "missing_phone_column");
         assert_eq!(code("phone,city,city"), "repeated");
