@@ -2,13 +2,11 @@
 
 use axum::{
     Router,
-    http::{HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderName, HeaderValue, header},
     middleware,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
-
-use crate::error::ApiError;
 
 /// Description for the page, whose requests go to the address from which it came.
 const DESCRIPTION: &str = "/docs/openapi.json";
@@ -30,9 +28,6 @@ pub fn router() -> Router {
 }
 
 async fn guarded(mut response: Response) -> Response {
-    if response.status() == StatusCode::NOT_FOUND {
-        response = ApiError::of_status(StatusCode::NOT_FOUND).into_response();
-    }
     let headers: [(HeaderName, &str); 2] = [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
