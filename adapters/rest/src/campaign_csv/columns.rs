@@ -268,9 +268,16 @@ mod tests {
         let code = |header: &str| read(header, &none).unwrap_err()[0].1;
         assert_eq!(code("city,street"), "missing_phone_column");
         assert_eq!(code("+15551234567,Ada"), "missing_phone_column");
-        for (header, way_out) in [("+15551234567", "column names"), ("city", "`phoneColumn`")] {
-            let told = no_phone_column(&[header.to_owned()]).message;
-            assert!(told.contains(way_out), "{told}");
+        for (headers, way_out) in [
+            (&["+15551234567"][..], "the first line must hold column names"),
+            (
+                &["city"],
+                "set it as `phoneColumn`, or delete the lines above the column names",
+            ),
+            (&["city", "street"], "rename one, or set it as `phoneColumn`"),
+        ] {
+            let told = no_phone_column(&headers.iter().map(ToString::to_string).collect::<Vec<_>>()).message;
+            assert!(told.ends_with(way_out), "{told}");
         }
         assert_eq!(code("Name; Titel,Tel."), "missing_phone_column");
         assert_eq!(code("phone,city,city"), "repeated");
