@@ -8,7 +8,7 @@ use std::{fmt, str::FromStr};
 
 pub use country::{Country, UnknownCountry};
 pub use notation::shown;
-use notation::{WHAT_TO_WRITE, WITHOUT_CODE, Written, is_layout, left_out};
+use notation::{WHAT_TO_WRITE, WITHOUT_CODE, WRITE_CODE, Written, is_layout, left_out};
 use plan::Plan;
 
 use serde::{Deserialize, Serialize};
@@ -198,7 +198,8 @@ fn is_plain(text: &str) -> bool {
     })
 }
 
-/// Returns whether international digits are a number as it is: of a length that its plan has, and without a trunk prefix.
+/// Returns whether international digits are a number as it is: of a length that its plan has, and without a trunk prefix or
+/// another 0 in front.
 fn is_usual(digits: &str) -> bool {
     plan::of_digits(digits).is_some_and(|plan| {
         let national = &digits[plan.national_from()..];
@@ -230,7 +231,9 @@ fn read(text: &str, country: Option<Country>) -> Result<String, String> {
         let (code, words) = (plan.code, plan.lengths_in_words());
         return Err(format!("+{code} numbers have {words} after the {code}; this has {has}"));
     }
-    if !plan.assigns(&national) {
+    // The patterns of a plan take long, and most numbers have neither.
+    let may_be_more = written.digits[national_from..].starts_with('0') || !written.hyphens.is_empty();
+    if may_be_more && !plan.assigns(&national) {
         unassigned(&written, plan, national_from)?;
     }
     match is_plain(&number) {
@@ -257,7 +260,7 @@ fn unassigned(written: &Written, plan: &Plan, national_from: usize) -> Result<()
 }
 
 fn both_ways(code: u16) -> String {
-    format!("it can be read with and without the country code {code}; write + and the country code first")
+    format!("it can be read with and without the country code {code}; {WRITE_CODE}")
 }
 
 /// How well international digits are a number.
@@ -273,9 +276,8 @@ fn fit(international: &str) -> Fit {
         return Fit::None;
     };
     let national = &international[plan.national_from()..];
-    let is_assigned = plan.assigns(national) && plan.without_trunk_prefix_of(national) == national;
     match plan.has_length(national.len()) {
-        true if is_assigned => Fit::Assigned,
+        true if plan.without_trunk_prefix_of(national) == national && plan.assigns(national) => Fit::Assigned,
         true => Fit::Possible,
         false => Fit::None,
     }
@@ -327,9 +329,7 @@ fn plan_of(written: &Written, home: Option<&'static Plan>) -> Result<Option<(&'s
     }
     match plan::of_digits(abroad) {
         Some(plan) => Ok(Some((plan, digits.len() - abroad.len() + plan.national_from()))),
-        None if abroad.starts_with('0') => {
-            Err("no country code begins with 0; write + and the country code first".into())
-        }
+        None if abroad.starts_with('0') => Err(format!("no country code begins with 0; {WRITE_CODE}")),
         None => Err(format!("no country has the code +{}", &abroad[..3])),
     }
 }

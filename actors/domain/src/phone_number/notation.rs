@@ -97,21 +97,20 @@ fn is_something_else(text: &str) -> Option<String> {
             let digits = whole.strip_prefix('+').unwrap_or(whole);
             let is_float = digits.len() >= FEWEST_BEFORE && is_number(&digits) && (1..=2).contains(&decimals.len());
             is_float.then(|| {
-                format!(
-                    "`.{decimals}` is a decimal that a program added; format the column as text, and write {WRITE_CODE}"
-                )
+                format!("`.{decimals}` is a decimal that a program added; format the column as text, and {WRITE_CODE}")
             })
         }
         [a, b, c] if parts.iter().all(is_number) => {
             let days_first = (within(a, 31) && within(b, 12) || within(a, 12) && within(b, 31)) && is_year(c);
             let is_date = days_first || is_year(a) && within(b, 12) && within(c, 31);
-            is_date.then(|| format!("it is a date; write {WRITE_CODE}"))
+            is_date.then(|| format!("it is a date; {WRITE_CODE}"))
         }
         _ => None,
     }
 }
 
-const WRITE_CODE: &str = "+ and the country code first";
+/// The way out for digits that may have another country code.
+pub(super) const WRITE_CODE: &str = "write + and the country code first";
 
 /// The way out for numbers without a country code.
 pub(super) const WITHOUT_CODE: &str = "it has no country code; write + and the code first, such as +15551234567, or set \
