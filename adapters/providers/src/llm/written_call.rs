@@ -1,5 +1,7 @@
 //! Reader of tool calls that a model wrote as text, in the notations of all families.
 
+use std::borrow::Cow;
+
 use domain::prompt::Tool;
 use serde_json::{Map, Value};
 
@@ -90,8 +92,8 @@ pub(super) fn read(text: &str, tools: &[Tool]) -> Option<Calls> {
     }
     let mut calls = Calls::new();
     if rest.starts_with(['{', '[']) {
-        let of_python = of_python(rest);
-        let values = serde_json::Deserializer::from_str(of_python.as_deref().unwrap_or(rest)).into_iter::<Value>();
+        let json = in_json(rest);
+        let values = serde_json::Deserializer::from_str(&json).into_iter::<Value>();
         values
             .map_while(Result::ok)
             .for_each(|value| add(&value, tools, &mut calls));
@@ -107,13 +109,14 @@ pub(super) fn read(text: &str, tools: &[Tool]) -> Option<Calls> {
     (!calls.is_empty()).then_some(calls)
 }
 
-/// Returns the JSON of a dictionary in Python's notation, whose quotation marks are single ones.
-fn of_python(text: &str) -> Option<String> {
-    let first = text.chars().find(|c| matches!(c, '"' | '\''))?;
-    if first == '"' {
-        return None;
+/// Returns a text in JSON, also if it is in Python's notation, whose quotation marks are single ones.
+fn in_json(text: &str) -> Cow<'_, str> {
+    if text.chars().find(|c| matches!(c, '"' | '\'')) != Some('\'') {
+        return text.into();
     }
-    let (mut json, mut quote, mut escaped) = (String::with_capacity(text.len()), None, false);
+    // `outside` is where the text outside quotation marks begins.
+    let (mut json, mut outside) = (String::with_capacity(text.len()), 0);
+    let (mut quote, mut escaped) = (None, false);
     for c in text.chars() {
         match quote {
             Some('\'') if escaped && c == '\'' => {
@@ -122,10 +125,11 @@ fn of_python(text: &str) -> Option<String> {
             }
             Some(mark) if c == mark && !escaped => {
                 json.push('"');
-                quote = None;
+                (quote, outside) = (None, json.len());
             }
             Some('\'') if c == '"' => json.push_str("\\\""),
             None if matches!(c, '"' | '\'') => {
+                words_in_json(&mut json, outside);
                 json.push('"');
                 quote = Some(c);
             }
@@ -133,12 +137,31 @@ fn of_python(text: &str) -> Option<String> {
         }
         escaped = quote.is_some() && c == '\\' && !escaped;
     }
-    let words = [(": True", ": true"), (": False", ": false"), (": None", ": null")];
-    Some(
-        words
-            .into_iter()
-            .fold(json, |json, (word, of_json)| json.replace(word, of_json)),
-    )
+    if quote.is_none() {
+        words_in_json(&mut json, outside);
+    }
+    json.into()
+}
+
+/// Replaces Python's words in a text from a place on.
+fn words_in_json(text: &mut String, from: usize) {
+    let outside = text.split_off(from);
+    let words = outside.split_inclusive(|c: char| !c.is_alphanumeric());
+    for word in words {
+        let name = word.trim_end_matches(|c: char| !c.is_alphanumeric());
+        text.push_str(word_in_json(name));
+        text.push_str(&word[name.len()..]);
+    }
+}
+
+/// Returns the JSON of a word of Python.
+fn word_in_json(word: &str) -> &str {
+    match word {
+        "True" => "true",
+        "False" => "false",
+        "None" => "null",
+        other => other,
+    }
 }
 
 /// Adds the calls of a JSON value.
@@ -215,10 +238,9 @@ fn arguments(text: &str, tool: &Tool) -> Option<(Map<String, Value>, usize)> {
         (Some(open), _) => {
             let whole = &text[open..open + closed(&text[open..])?];
             let inner = whole[1..whole.len() - 1].trim();
-            let in_json = || serde_json::from_str(of_python(inner).as_deref().unwrap_or(inner)).ok();
             let arguments = serde_json::from_str(whole)
+                .or_else(|_| serde_json::from_str(&in_json(inner)))
                 .ok()
-                .or_else(in_json)
                 .or_else(|| listed(inner))?;
             Some((arguments, open + whole.len()))
         }
@@ -257,12 +279,7 @@ fn listed(text: &str) -> Option<Map<String, Value>> {
         let (key, value) = part.split_once(['=', ':'])?;
         let key = key.trim().trim_matches(['"', '\'']);
         let is_key = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_');
-        let value = match value.trim() {
-            "True" => "true",
-            "False" => "false",
-            "None" => "null",
-            value => value,
-        };
+        let value = word_in_json(value.trim());
         let read = serde_json::from_str(value).unwrap_or_else(|_| value.trim_matches(['"', '\'']).into());
         listed.insert(is_key.then(|| key.to_owned())?, read);
     }

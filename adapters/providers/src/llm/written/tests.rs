@@ -235,6 +235,10 @@ fn several_calls_and_typed_values_are_read() {
         );
         assert!(!speech.contains(char::is_alphanumeric), "{speech}");
     }
+    let text =
+        "{'name': 'collect', 'arguments': {'value': 'note: True \\'love\\' \"x\"', 'entity': None, 'guests': True}}";
+    let read_as = json!({ "value": "note: True 'love' \"x\"", "entity": null, "guests": true });
+    check(Format::Marked, text, "", &[("collect", read_as)]);
     let text = "<function=collect><parameter=value>3</parameter></function>";
     check(Format::Marked, text, "", &[("collect", json!({ "value": "3" }))]);
 }
