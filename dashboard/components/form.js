@@ -5,7 +5,7 @@ import { number, t } from '../lib/i18n.js';
 import { useUnsaved } from '../lib/router.js';
 import { Changes } from './changes.js';
 import { Rows } from './rows.js';
-import { problemText } from '../lib/problems.js';
+import { refusalText } from '../lib/problems.js';
 import { errorText, Lacks } from './states.js';
 
 /**
@@ -146,7 +146,7 @@ export function fieldErrors(error, fields) {
     const field = fields.find(({ name }) => problem.path === name || problem.path.startsWith(`${name}.`) || problem.path.startsWith(`${name}[`));
     // Where a field holds many values, the rest of the path says which.
     const inner = field?.check ? problem.path.slice(field.name.length) : '';
-    const text = problemText(problem);
+    const text = refusalText(problem);
     if (field) errors[field.name] ??= inner ? `${inner.replace(/^\./, '')}: ${text}` : text;
     else errors[''] = [errors[''], `${problem.path}: ${text}`].filter(Boolean).join('\n');
   }

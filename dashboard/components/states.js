@@ -2,14 +2,14 @@
 import { html, useEffect, useState } from '../lib/ui.js';
 import { ApiError, may, ownAccount } from '../lib/api.js';
 import { dateTime, duration, relative, sentence, t } from '../lib/i18n.js';
-import { problemText } from '../lib/problems.js';
+import { refusalText } from '../lib/problems.js';
 import { createStore, useStore } from '../lib/store.js';
 
 /** An error in words. @param {any} error @returns {string} */
 export function errorText(error) {
   if (!(error instanceof ApiError)) return t('error.unknown');
   if (error.code === 'network') return t('error.network');
-  if (error.fields.length > 0) return error.fields.map((each) => `${each.path}: ${problemText(each)}`).join('\n');
+  if (error.fields.length > 0) return error.fields.map((each) => `${each.path}: ${refusalText(each)}`).join('\n');
   return t(`error.${error.code}`, { fallback: sentence(error.message) || t('error.unknown'), message: sentence(error.message) });
 }
 

@@ -3,7 +3,7 @@
 /** Reasons that the API gives, and `voicemail`. */
 const REASONS = ['busy', 'no-answer', 'rejected', 'invalid-number', 'carrier-error', 'media-lost', 'agent-error', 'restricted', 'do-not-call', 'not-allowed',
   'voicemail'];
-/** The person could not be reached, which is no fault. */
+/** Those that are a fault; by the others the person was not reached. */
 const FAULTS = ['carrier-error', 'media-lost', 'agent-error'];
 
 /**

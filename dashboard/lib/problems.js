@@ -11,7 +11,7 @@ function detailsOf(message) {
 }
 
 /** @param {FieldProblem} problem @returns {string} */
-export function problemText({ path, code, message }) {
+export function refusalText({ path, code, message }) {
   const field = path.replace(/\[\d+\]/g, '').split('.').at(-1), [kind, values] = detailsOf(message), said = sentence(message);
   const general = t(`problem.${code}`, { fallback: t('problem.other', { said }), said });
   return t(`problem.fields.${field}.${code}`, { fallback: kind ? t(`problem.${code}${kind}`, { fallback: general, said, ...values }) : general });

@@ -68,17 +68,20 @@ const length = (call) => (call.conversationDuration ? duration(call.conversation
 /** What was found, or else the summary. @param {any} call @param {string | undefined} search */
 const content = (call, search) => (search && call.matches?.length ? marked(call.matches[0].text, search) : call.summary ?? '–');
 
+/** @param {{ status: string }} call */
+const isOver = ({ status }) => !['scheduled', 'in_progress'].includes(status);
+
 /**
  * The record of a call that is over, which the list leaves out; read again once it has a summary.
  * @param {any} call @param {{ include?: string }} [query]
  */
 const useRecord = (call, query) => useLookup(
-  !['scheduled', 'in_progress'].includes(call.status) && `/conversations/${call.conversationId}`, query, `${call.status} ${call.summary !== undefined}`);
+  isOver(call) && `/conversations/${call.conversationId}`, query, `${call.status} ${call.summary !== undefined}`);
 
 /** @param {{ call: any }} props */
 export function CallOutcome({ call }) {
-  const isOver = !['scheduled', 'in_progress'].includes(call.status), record = useRecord(call);
-  if (isOver && record === undefined) return html`<span class="muted">…</span>`;
+  const record = useRecord(call);
+  if (isOver(call) && record === undefined) return html`<span class="muted">…</span>`;
   return html`<${OutcomeBadge} outcome=${outcomeOf(record ?? call)} />`;
 }
 /** @param {{ call: any }} props */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { load } from "./browser.mjs";
 
 const { duration, money, number, percent, relative, sentence, t } = await load("lib/i18n.js");
-const { problemText } = await load("lib/problems.js");
+const { refusalText } = await load("lib/problems.js");
 const english = (await load("texts/en.js")).default, german = (await load("texts/de.js")).default;
 
 const keys = (texts, path = "") => Object.entries(texts).flatMap(([name, value]) =>
@@ -40,7 +40,7 @@ test("words of the service as a sentence", () => {
 });
 
 test("problems by field, by code with its limits, by code, and else in the service's words", () => {
-  const said = (path, code, message) => problemText({ path, code, message });
+  const said = (path, code, message) => refusalText({ path, code, message });
   assert.equal(said("callingHours.to", "not_allowed", "must be later than `from`"), "Must be later than “From”: hours do not cross midnight.");
   assert.equal(said("conversationConfig.turn.turnTimeout", "out_of_range", "99 is out of range: 1 to 30, or -1 for never"), "Between 1 and 30, or -1 for never.");
   assert.equal(said("tts.speed", "out_of_range", "9 is out of range: 0.5 to 2"), "Between 0.5 and 2.");
