@@ -1,7 +1,7 @@
 // Scenarios of the agents' pages.
 
 import assert from "node:assert/strict";
-import { ask, button, checkAccess, close, heading, pick, signedIn, tabTo, until, waitFor } from "./browser.mjs";
+import { ask, button, checkAccess, close, fits, heading, pick, signedIn, tabTo, until, waitFor } from "./browser.mjs";
 
 const service = process.env.RINGBACK_URL;
 const HOSTILE = "<img src=x onerror=alert(1)>";
@@ -302,10 +302,7 @@ export const agents = {
         await page.waitForTimeout(500);
         await page.evaluate(() => { for (const each of document.querySelectorAll("details.group")) each.open = true; });
         await checkAccess(page, `${path}, ${colorScheme}`);
-        await page.setViewportSize({ width: 320, height: 640 });
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(wide <= 320, `${path} is ${wide} px wide at 320 px`);
-        await page.setViewportSize({ width: 1280, height: 860 });
+        await fits(page, path);
       }
       await close(page);
     }

@@ -77,6 +77,14 @@ export async function checkAccess(page, name) {
   assert.deepEqual(said, [], name);
 }
 
+/** Fails if the page is wider than a narrow screen. */
+export async function fits(page, name) {
+  await page.setViewportSize({ width: 320, height: 640 });
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 320, `${name} is ${wide} px wide at 320 px`);
+  await page.setViewportSize({ width: 1280, height: 860 });
+}
+
 /** Moves the focus with Tab until the focused element has this name. */
 export async function tabTo(page, name, steps = 80) {
   for (let step = 0; step < steps; step++) {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { ask, button, checkAccess, close, heading, signedIn, tabTo, until, waitFor } from "./browser.mjs";
+import { ask, button, checkAccess, close, fits, heading, signedIn, tabTo, until, waitFor } from "./browser.mjs";
 
 const { RINGBACK_URL: service } = process.env;
 const HOSTILE = "<img src=x onerror=alert(1)> Cal";
@@ -209,10 +209,7 @@ export const calls = {
         await page.waitForTimeout(600);
         for (const details of await page.locator("main details:not(.menu)").all()) await details.evaluate((element) => { element.open = true; });
         await checkAccess(page, `${path}, ${colorScheme}`);
-        await page.setViewportSize({ width: 320, height: 640 });
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(wide <= 320, `${path} is ${wide} px wide at 320 px`);
-        await page.setViewportSize({ width: 1280, height: 860 });
+        await fits(page, path);
       }
       await close(page);
     }

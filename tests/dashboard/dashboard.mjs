@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { account, ask, button, checkAccess, close, dialog, drop, heading, inDialog, loginLink, open, signedIn, startBrowser, tabTo, until, waitFor } from "./browser.mjs";
+import { account, ask, button, checkAccess, close, dialog, drop, fits, heading, inDialog, loginLink, open, signedIn, startBrowser, tabTo, until, waitFor } from "./browser.mjs";
 import { calls } from "./calls.mjs";
 import { resources } from "./resources.mjs";
 import { agents } from "./agents.mjs";
@@ -353,10 +353,7 @@ const scenarios = {
         if (path === "/campaigns/new") await drop(page, ".drop", "bad.csv", BAD);
         await page.waitForTimeout(300);
         await checkAccess(page, `${path}, ${colorScheme}`);
-        await page.setViewportSize({ width: 320, height: 640 });
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(wide <= 320, `${path} is ${wide} px wide at 320 px`);
-        await page.setViewportSize({ width: 1280, height: 860 });
+        await fits(page, path);
       }
       await close(page);
     }

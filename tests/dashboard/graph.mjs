@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { ask, button, byKeys, checkAccess, close, dialog, heading, inDialog, signedIn, tabTo, until, waitFor } from "./browser.mjs";
+import { ask, button, byKeys, checkAccess, close, dialog, fits, heading, inDialog, signedIn, tabTo, until, waitFor } from "./browser.mjs";
 
 const { RINGBACK_URL: service } = process.env;
 const HOSTILE = "<img src=x onerror=alert(1)>";
@@ -286,10 +286,7 @@ export const graph = {
       await button(page, `Use ${name}`).click();
       await page.locator("[data-node]").first().waitFor();
       await checkAccess(page, name);
-      await page.setViewportSize({ width: 320, height: 640 });
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(wide <= 320, `${name} is ${wide} px wide at 320 px`);
-      await page.setViewportSize({ width: 1280, height: 860 });
+      await fits(page, name);
       await button(page, "Save the graph").click();
       await waitFor(page, "The graph is saved.");
       const { nodes, edges } = await read(agentId);

@@ -2,7 +2,7 @@
 // fake one, which beeps.
 
 import assert from "node:assert/strict";
-import { ask, button, byKeys, checkAccess, close, heading, inDialog, pick, signedIn, tabTo, until, waitFor } from "./browser.mjs";
+import { ask, button, byKeys, checkAccess, close, fits, heading, inDialog, pick, signedIn, tabTo, until, waitFor } from "./browser.mjs";
 
 const { RINGBACK_URL: service } = process.env;
 const AGENT = `Liv ${Date.now()} <b>bold</b>`;
@@ -33,13 +33,6 @@ export const isLoud = (page, name) => until(async () => {
   const meter = page.getByRole("meter", { name });
   return (await meter.count()) > 0 && Number(await meter.getAttribute("aria-valuenow")) > -50;
 }, `a sound: ${name}`, 300);
-
-export async function fits(page, name) {
-  await page.setViewportSize({ width: 320, height: 640 });
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-  assert.ok(wide <= 320, `${name} is ${wide} px wide at 320 px`);
-  await page.setViewportSize({ width: 1280, height: 860 });
-}
 
 /** A page on which the browser refuses the microphone. */
 const refuse = (page) => page.addInitScript(() => {

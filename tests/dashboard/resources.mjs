@@ -1,7 +1,7 @@
 // Scenarios of the pages that list, make and change one kind of thing each.
 
 import assert from "node:assert/strict";
-import { ask, button, checkAccess, close, dialog, heading, inDialog, isGone, pick, receiver, row, signedIn, tabTo, until, waitFor } from "./browser.mjs";
+import { ask, button, checkAccess, close, dialog, fits, heading, inDialog, isGone, pick, receiver, row, signedIn, tabTo, until, waitFor } from "./browser.mjs";
 
 const { RINGBACK_URL: service } = process.env;
 const HOSTILE = "<img src=x onerror=alert(1)>";
@@ -347,10 +347,7 @@ export const resources = {
         await heading(page).waitFor();
         await page.waitForTimeout(500);
         await checkAccess(page, `${path}, ${colorScheme}`);
-        await page.setViewportSize({ width: 320, height: 640 });
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(wide <= 320, `${path} is ${wide} px wide at 320 px`);
-        await page.setViewportSize({ width: 1280, height: 860 });
+        await fits(page, path);
         const add = page.getByRole("button", { name: /^(Add|Assign) (a |numbers)/ });
         if ((await add.count()) === 0) continue;
         await add.click();

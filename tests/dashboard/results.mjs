@@ -1,7 +1,7 @@
 // Scenarios of reading results: the way through a list of calls, columns, figures over days, what came out of a campaign.
 
 import assert from "node:assert/strict";
-import { ask, button, checkAccess, close, heading, row, signedIn, tabTo, until, waitFor } from "./browser.mjs";
+import { ask, button, checkAccess, close, fits, heading, row, signedIn, tabTo, until, waitFor } from "./browser.mjs";
 import { threeCalls } from "./calls.mjs";
 
 const { RINGBACK_URL: service } = process.env;
@@ -229,10 +229,7 @@ export const results = {
         await heading(page).waitFor();
         await page.waitForTimeout(1200);
         await checkAccess(page, `${path}, ${colorScheme}`);
-        await page.setViewportSize({ width: 320, height: 640 });
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(wide <= 320, `${path} is ${wide} px wide at 320 px`);
-        await page.setViewportSize({ width: 1280, height: 860 });
+        await fits(page, path);
       }
       await close(page);
     }

@@ -187,7 +187,9 @@ export const words = {
     }
     await page.setViewportSize({ width: 1280, height: 860 });
     await page.goto(`${service}/agents/${agentId}?tab=graph`);
-    if (await button(page, "Begin with a start").count()) await button(page, "Begin with a start").click();
+    const begin = button(page, "Begin with a start");
+    await begin.or(page.getByText("Add a node", { exact: true })).first().waitFor();
+    if (await begin.count()) await begin.click();
     await page.getByText("Add a node", { exact: true }).click();
     const menu = await page.locator(".menu[open] .menu-body").boundingBox(), side = await page.locator("#nav").boundingBox();
     assert.ok(menu.x >= side.x + side.width, "the menu does not cover the navigation");
