@@ -13,7 +13,16 @@ const MAX_CELL_CHARS: usize = 200;
 
 /// The documents for readers: those of the root, and the book.
 fn documents() -> Vec<PathBuf> {
-    let mut found = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(path).to_vec();
+    let mut found = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "CODE_OF_CONDUCT.md",
+    ]
+    .map(path)
+    .to_vec();
     pages_below(&path("docs"), &mut found);
     found
 }
