@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    /// The table in ARCHITECTURE.md, "Who answered", row by row.
+    /// Evidence and verdicts, row by row.
     #[test]
     fn the_table_of_evidence() {
         let long = |text| Evidence {
