@@ -80,4 +80,5 @@ def main():
     print("longest functions:", ", ".join(f"{name} {own}" for own, name in sorted(longest_functions, reverse=True)[:5]))
 
 
-main()
+if __name__ == "__main__":
+    main()

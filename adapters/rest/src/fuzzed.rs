@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use super::{campaign_csv, strict_json as json};
+use crate::{request::strict_json as json, resources::campaign_csv};
 
 /// Parses a JSON body. An accepted body must also be valid for `serde_json`, with the same value.
 pub fn strict_json(data: &[u8]) {
@@ -14,7 +14,7 @@ pub fn strict_json(data: &[u8]) {
 /// Checks an e-mail address.
 pub fn email(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
-        let _ = super::email::is_email(text);
+        let _ = crate::request::email::is_email(text);
     }
 }
 
@@ -26,7 +26,7 @@ pub fn csv(data: &[u8]) {
 /// Reads a list cursor. A made-up one must not be accepted.
 pub fn cursor(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
-        let binding = super::cursor::Binding::new(domain::id::AccountId::new(), "calls", String::new());
+        let binding = crate::request::cursor::Binding::new(domain::id::AccountId::new(), "calls", String::new());
         assert!(binding.place(text).is_none() && binding.place_of(text).is_none());
     }
 }

@@ -47,10 +47,10 @@ use serde_json::{Map, Value, json};
 
 use operation::{EXTENSION, Operation, Schemas, collect};
 
-use super::{
-    agents::AgentMetadata,
-    envelope::Pagination,
-    query::{NoParameters, Query},
+use crate::{
+    request::query::{NoParameters, Query},
+    resources::agents::AgentMetadata,
+    response::envelope::Pagination,
 };
 
 pub use docs::router as docs_router;

@@ -1,5 +1,11 @@
 //! Accounts and the secrets that sign their deliveries.
 
+pub mod api_keys;
+pub mod directory;
+pub mod idempotency;
+pub mod safeguards;
+pub mod sessions;
+
 use domain::{
     account_settings::AccountSettings,
     id::AccountId,
@@ -7,7 +13,7 @@ use domain::{
 };
 use sqlx::any::AnyRow;
 
-use super::{
+use crate::engine::{
     Work,
     rows::{Columns, affected, found, unavailable, unique},
 };

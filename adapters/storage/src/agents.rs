@@ -1,5 +1,11 @@
 //! Agents: the sparse document as JSON text, with the name in a separate column.
 
+pub mod agent_holds;
+pub mod agent_versions;
+pub mod held_rows;
+pub mod tools;
+pub mod transfer_rules;
+
 use domain::{
     id::{AccountId, AgentId},
     ports::store::{
@@ -10,10 +16,13 @@ use futures_util::TryStreamExt;
 use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
-use super::{
-    Work, agent_holds, agent_versions, idempotency, knowledge,
-    rows::{Columns, Conditions, affected, containing, to_json, unavailable},
-    tools, transfer_rules,
+use crate::{
+    accounts::idempotency,
+    engine::{
+        Work,
+        rows::{Columns, Conditions, affected, containing, to_json, unavailable},
+    },
+    knowledge,
 };
 
 pub(super) fn name(document: &Map<String, Value>) -> String {

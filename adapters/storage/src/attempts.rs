@@ -1,5 +1,12 @@
 //! Attempts: from the claim through the permit to the outcome. Every write is guarded by owner and epoch.
 
+pub mod attempt_ends;
+pub mod attempt_guard;
+pub mod calls;
+pub mod calls_in_progress;
+pub mod inbound;
+pub mod test_calls;
+
 mod claim;
 mod counters;
 mod orphaned;
@@ -23,7 +30,7 @@ use domain::{
     time::Timestamp,
 };
 
-use super::{SqlStore, safeguards};
+use crate::{accounts::safeguards, engine::SqlStore};
 
 pub use counters::SAFEGUARDS;
 pub(super) use steps::told_again;
@@ -185,7 +192,7 @@ mod tests {
     use testkit::store_conformance::{Fixture, ManualClock, Scene, number, outcome};
 
     use super::*;
-    use crate::Work;
+    use crate::engine::Work;
 
     /// Inserts a later attempt of contact 0, due in 60 s, as if it had been planned.
     async fn plan_retry(work: Work<'_>, first: AttemptId, retry: AttemptId) -> StoreResult<()> {

@@ -1,5 +1,13 @@
 //! Campaigns: import, lists, and the store's port for both.
 
+pub mod campaign_contacts;
+pub mod campaign_edits;
+pub mod campaign_reads;
+pub mod campaign_rows;
+pub mod contact_states;
+pub mod more_to_dial;
+pub mod refusals;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -14,11 +22,14 @@ use domain::{
 };
 use sqlx::any::AnyRow;
 
-use super::{
-    SqlStore, Work, account_events, accounts, campaign_contacts, campaign_edits,
-    campaign_rows::{SELECT, VISIBLE, get, read},
-    contact_states, idempotency, locks, more_to_dial,
-    rows::{Columns, Conditions, affected, composed, containing, found, to_json, unavailable},
+use crate::{
+    accounts::{self, idempotency},
+    campaigns::campaign_rows::{SELECT, VISIBLE, get, read},
+    engine::{
+        SqlStore, Work, locks,
+        rows::{Columns, Conditions, affected, composed, containing, found, to_json, unavailable},
+    },
+    events::account_events,
 };
 
 /// Age below which an import without an owner is kept if several processes share the database: its process

@@ -1,5 +1,7 @@
 //! Saved contacts.
 
+pub mod do_not_call;
+
 use std::collections::BTreeMap;
 
 use domain::{
@@ -10,11 +12,14 @@ use domain::{
 use serde_json::Value;
 use sqlx::any::AnyRow;
 
-use super::{
-    Work, idempotency,
-    rows::{
-        Columns, Conditions, ROWS_PER_INSERT, affected, composed, containing, found, places, to_json, unavailable,
-        unique,
+use crate::{
+    accounts::idempotency,
+    engine::{
+        Work,
+        rows::{
+            Columns, Conditions, ROWS_PER_INSERT, affected, composed, containing, found, places, to_json, unavailable,
+            unique,
+        },
     },
 };
 

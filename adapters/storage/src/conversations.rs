@@ -1,5 +1,20 @@
 //! Attempts as readers see them.
 
+pub mod analytics;
+pub mod appointments;
+pub mod call_counting;
+pub mod call_notes;
+pub mod callee;
+pub mod conversation_pages;
+pub mod facts;
+pub mod jobs;
+pub mod recordings;
+pub mod records;
+pub mod retention;
+pub mod transcripts;
+pub mod turns;
+pub mod word_index;
+
 use domain::{
     id::{AccountId, AttemptId},
     ports::store::{
@@ -9,10 +24,12 @@ use domain::{
 };
 use sqlx::any::AnyRow;
 
-use super::{
-    Work, appointments, callee,
-    conversation_pages::{PageLimits, Pages},
-    rows::{Columns, composed, unavailable},
+use crate::{
+    conversations::conversation_pages::{PageLimits, Pages},
+    engine::{
+        Work,
+        rows::{Columns, composed, unavailable},
+    },
 };
 
 /// Columns for `read` beside those of the callee; lists do not read the analysis from its page of the file.

@@ -15,12 +15,15 @@ use domain::{
 };
 use sqlx::any::AnyRow;
 
-use super::{
-    SqlStore, Work, account_events,
-    contact_states::ContactKey,
-    deliveries,
-    rows::{Columns, affected, composed, found, unavailable},
-    test_calls, transcripts,
+use crate::{
+    attempts::test_calls,
+    campaigns::contact_states::ContactKey,
+    conversations::transcripts,
+    engine::{
+        SqlStore, Work,
+        rows::{Columns, affected, composed, found, unavailable},
+    },
+    events::{account_events, deliveries},
 };
 
 /// Values of an attempt whose words are erased.

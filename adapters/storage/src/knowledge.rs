@@ -13,7 +13,7 @@ use domain::{
     },
 };
 
-use super::{
+use crate::engine::{
     SqlStore, Work,
     rows::{AnyQuery, Columns, Conditions, composed, places, unavailable},
 };

@@ -1,8 +1,11 @@
 //! Nodes: the processes that hold claims. If only one process may use the database, a new one means that the
 //! earlier ones are dead. On a server, a process is dead after a period without a sign of life.
 //!
-//! A service takes these times from the server's clock ([`super::SqlStore::of_nodes`]), so its own clock
+//! A service takes these times from the server's clock ([`crate::engine::SqlStore::of_nodes`]), so its own clock
 //! decides nothing here. Each sign of life tells it how far apart the two clocks are.
+
+pub mod dial_journal;
+pub mod dial_recovery;
 
 mod times;
 
@@ -17,10 +20,12 @@ use domain::{
     time::{Clock, Timestamp},
 };
 
-use super::{
-    SqlStore, Work,
-    attempt_guard::bind_claim,
-    rows::{Columns, affected, unavailable},
+use crate::{
+    attempts::attempt_guard::bind_claim,
+    engine::{
+        SqlStore, Work,
+        rows::{Columns, affected, unavailable},
+    },
 };
 
 /// Name of the nodes' shared secret in the table `cluster`.

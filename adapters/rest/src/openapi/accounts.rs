@@ -1,7 +1,7 @@
 //! The service itself, and the account of a key.
 
 use super::{campaign_types::NoFields, operation::Operation, samples};
-use crate::{
+use crate::resources::account::{
     health::Health,
     me::{ApiKey, Identity, WebhookSecret},
 };

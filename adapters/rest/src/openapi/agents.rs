@@ -15,7 +15,7 @@ use super::{
     operation::Operation,
     samples,
 };
-use crate::{
+use crate::resources::{
     agents::{
         AgentCreated, AgentDeleted,
         versions::{AgentDifferences, ShownVersion},

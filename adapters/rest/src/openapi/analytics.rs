@@ -4,7 +4,7 @@ use domain::ports::store::CountedBy;
 use serde_json::json;
 
 use super::{operation::Operation, samples};
-use crate::analytics::Analytics;
+use crate::resources::analytics::Analytics;
 
 /// Returns the operations of analytics.
 pub fn operations() -> Vec<Operation> {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{common::Name, operation::Operation, samples};
-use crate::api_keys::{ApiKeyDeleted, ApiKeyDetails};
+use crate::resources::account::api_keys::{ApiKeyDeleted, ApiKeyDetails};
 use domain::scope::Scope;
 
 /// A key to create.

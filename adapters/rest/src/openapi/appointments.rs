@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{operation::Operation, samples};
-use crate::appointments::Appointment;
+use crate::resources::appointments::Appointment;
 
 /// Returns the operations of appointments.
 pub fn operations() -> Vec<Operation> {

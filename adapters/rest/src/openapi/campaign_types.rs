@@ -3,7 +3,7 @@
 use utoipa::ToSchema;
 
 use super::common::{Email, Name, PhoneNumberSent};
-use crate::campaigns::call_again::LastOutcome;
+use crate::resources::campaigns::call_again::LastOutcome;
 
 /// A contact to call. Up to 100 custom fields of 4 KiB each are stored, and are available as variables in the call.
 #[derive(ToSchema)]

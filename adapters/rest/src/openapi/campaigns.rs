@@ -11,7 +11,7 @@ use super::{
     operation::Operation,
     samples,
 };
-use crate::{
+use crate::resources::{
     campaign_csv::dry_run::CheckedCsv,
     campaigns::view::{Campaign, CampaignDeleted, ShownResult},
 };

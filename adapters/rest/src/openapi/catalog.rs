@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::operation::Operation;
-use crate::catalog::{ModelList, VoiceList};
+use crate::resources::account::catalog::{ModelList, VoiceList};
 
 const NOTE: &str = "The same for all accounts. Lists are kept for 10 minutes. A provider whose list cannot be read is \
                     named in `unavailable`. At most 1,000 items of each provider are listed.";

@@ -2,7 +2,7 @@
 
 use utoipa::ToSchema;
 
-use crate::error::ErrorBody;
+use crate::response::error::ErrorBody;
 
 /// A phone number in a request, as people write it: with `+` or `00` and the country code, or without them if the account
 /// has a `defaultCountry`. It is read by the plan of its country, and returned in E.164.

@@ -8,8 +8,8 @@ use super::{
     operation::Operation,
     samples,
 };
-use crate::{
-    contacts::{Contact, ContactDeleted},
+use crate::resources::contacts::{
+    Contact, ContactDeleted,
     do_not_call::{DoNotCallDeleted, DoNotCallEntry},
 };
 

@@ -11,7 +11,7 @@ use domain::{
 };
 
 use super::{campaign_types::NoFields, common::PhoneNumberSent, operation::Operation, samples};
-use crate::{
+use crate::resources::{
     calls::inbound::NewMediaSocket,
     conversations::{export::HEADERS, peaks::RecordingPeaks},
 };

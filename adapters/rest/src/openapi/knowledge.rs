@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{common::Name, operation::Operation, samples};
-use crate::knowledge_base::{Document, Group, KnowledgeFound};
+use crate::resources::knowledge_base::{Document, Group, KnowledgeFound};
 
 /// A URL to create a document from.
 #[derive(ToSchema)]

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{common::PhoneNumberSent, operation::Operation, samples};
-use crate::{
+use crate::resources::{
     calls::in_progress::LiveCall,
-    conversations::{
-        live::CommandTaken,
-        live_tickets::{LiveTicket, TicketPurpose},
+    conversations::live::{
+        commands::CommandTaken,
         text::TextAnswer,
+        tickets::{LiveTicket, TicketPurpose},
     },
 };
 

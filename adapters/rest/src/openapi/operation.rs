@@ -17,7 +17,7 @@ use super::{
     answers::{self, Failure},
     flat,
 };
-use crate::scopes;
+use crate::access::scopes;
 
 /// Mark of everything that is not in the service document.
 pub const EXTENSION: &str = "x-ringback-extension";

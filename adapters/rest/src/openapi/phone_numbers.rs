@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{operation::Operation, samples};
-use crate::phone_numbers::NumberDetails;
+use crate::resources::account::phone_numbers::NumberDetails;
 
 /// The agent to which a number is assigned.
 #[derive(ToSchema)]

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{campaign_types::NoFields, operation::Operation};
-use crate::services::ServiceOverview;
+use crate::resources::account::services::ServiceOverview;
 use domain::ports::services::CheckReport;
 
 /// Returns the operations of services.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{operation::Operation, samples};
-use crate::session::{Session, SessionEnded, SignedIn};
+use crate::access::session::{Session, SessionEnded, SignedIn};
 
 /// Proof of identity: `email` and `apiKey`, or `token`.
 #[derive(ToSchema)]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{operation::Operation, samples};
-use crate::tools::{ShownTool, ToolDeleted, ToolMethod};
+use crate::resources::agents::tools::{ShownTool, ToolDeleted, ToolMethod};
 
 /// Name by which the model calls the tool; must differ from built-in tools.
 #[derive(ToSchema)]

@@ -5,7 +5,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::{common::Name, operation::Operation, samples};
-use crate::transfer_rules::{ShownRule, TransferRuleDeleted, TransferType};
+use crate::resources::agents::transfer_rules::{ShownRule, TransferRuleDeleted, TransferType};
 
 /// A transfer rule to create.
 #[derive(ToSchema)]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{campaign_types::NoFields, events, operation::Operation, samples, tools::ToolUrl};
-use crate::webhooks::{EndpointSecret, ShownDelivery, ShownWebhook, WebhookDeleted};
+use crate::resources::account::webhooks::{EndpointSecret, ShownDelivery, ShownWebhook, WebhookDeleted};
 
 /// A type of events, a group such as `call.*`, or `*`.
 #[derive(ToSchema)]

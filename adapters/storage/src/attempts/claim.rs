@@ -9,12 +9,15 @@ use serde_json::Map;
 use sqlx::any::AnyRow;
 
 use crate::{
-    Work,
-    attempt_guard::tries,
-    campaign_contacts::{self, COLUMNS, SAVED_EXTRA},
-    contact_states::{self, ContactKey},
-    locks,
-    rows::{AnyQuery, Columns, ROWS_PER_INSERT, affected, composed, insert_rows, places, unavailable},
+    attempts::attempt_guard::tries,
+    campaigns::{
+        campaign_contacts::{self, COLUMNS, SAVED_EXTRA},
+        contact_states::{self, ContactKey},
+    },
+    engine::{
+        Work, locks,
+        rows::{AnyQuery, Columns, ROWS_PER_INSERT, affected, composed, insert_rows, places, unavailable},
+    },
 };
 
 /// A running campaign to claim from.

@@ -16,10 +16,12 @@ use sqlx::any::AnyRow;
 
 use super::steps;
 use crate::{
-    Work,
-    attempt_guard::{Guarded, SENT, tries},
+    attempts::attempt_guard::{Guarded, SENT, tries},
+    engine::{
+        Work,
+        rows::{Columns, composed, unavailable},
+    },
     nodes::{self, Liveness},
-    rows::{Columns, composed, unavailable},
 };
 
 pub(super) async fn take(

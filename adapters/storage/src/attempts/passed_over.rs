@@ -14,10 +14,12 @@ use super::{
     permit::{self, Bar},
 };
 use crate::{
-    Work,
-    contact_states::{self, ContactKey},
-    do_not_call,
-    rows::{Columns, ROWS_PER_INSERT, affected, composed, places, unavailable},
+    campaigns::contact_states::{self, ContactKey},
+    contacts::do_not_call,
+    engine::{
+        Work,
+        rows::{Columns, ROWS_PER_INSERT, affected, composed, places, unavailable},
+    },
 };
 
 /// The next attempts of a campaign, and the prefixes that its agent must not dial.

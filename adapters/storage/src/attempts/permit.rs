@@ -13,14 +13,19 @@ use sqlx::{AnyConnection, any::AnyRow};
 
 use super::steps;
 use crate::{
-    Work, attempt_ends,
-    attempt_guard::{Guarded, SENT, bind_claim},
-    callee,
-    contact_states::{self, ContactState},
-    dial_journal::DialNote,
-    do_not_call, locks,
-    rows::{Columns, composed, unavailable},
-    safeguards::{self, Subject},
+    accounts::safeguards::{self, Subject},
+    attempts::{
+        attempt_ends,
+        attempt_guard::{Guarded, SENT, bind_claim},
+    },
+    campaigns::contact_states::{self, ContactState},
+    contacts::do_not_call,
+    conversations::callee,
+    engine::{
+        Work, locks,
+        rows::{Columns, composed, unavailable},
+    },
+    nodes::dial_journal::DialNote,
 };
 
 /// Error of an attempt whose number nobody has.

@@ -17,11 +17,20 @@ use domain::{
 
 use super::waiting;
 use crate::{
-    Work, account_events, attempt_ends,
-    attempt_guard::{Guarded, SENT},
-    contact_states::{self, ContactState},
-    deliveries, jobs, refusals,
-    rows::{Columns, affected, composed, to_json, unavailable, unique},
+    attempts::{
+        attempt_ends,
+        attempt_guard::{Guarded, SENT},
+    },
+    campaigns::{
+        contact_states::{self, ContactState},
+        refusals,
+    },
+    conversations::jobs,
+    engine::{
+        Work,
+        rows::{Columns, affected, composed, to_json, unavailable, unique},
+    },
+    events::{account_events, deliveries},
 };
 
 pub(super) async fn release(mut work: Work<'_>, claims: Vec<Claim>) -> StoreResult<()> {

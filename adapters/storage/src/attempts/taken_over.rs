@@ -16,11 +16,17 @@ use sqlx::any::AnyRow;
 
 use super::claim;
 use crate::{
-    SqlStore, Work,
-    attempt_guard::{Guarded, Held, SENT, tries},
-    callee, calls, campaign_contacts, do_not_call, facts, inbound,
-    rows::{Columns, composed, to_json, unavailable, unique},
-    turns,
+    attempts::{
+        attempt_guard::{Guarded, Held, SENT, tries},
+        calls, inbound,
+    },
+    campaigns::campaign_contacts,
+    contacts::do_not_call,
+    conversations::{callee, facts, turns},
+    engine::{
+        SqlStore, Work,
+        rows::{Columns, composed, to_json, unavailable, unique},
+    },
 };
 
 #[async_trait]

@@ -7,11 +7,16 @@ use domain::{
 
 use super::steps;
 use crate::{
-    Work, attempt_ends,
-    attempt_guard::{Held, tries},
-    calls,
-    contact_states::{self, ContactKey, ContactState},
-    rows::{Columns, affected, composed, unavailable},
+    attempts::{
+        attempt_ends,
+        attempt_guard::{Held, tries},
+        calls,
+    },
+    campaigns::contact_states::{self, ContactKey, ContactState},
+    engine::{
+        Work,
+        rows::{Columns, affected, composed, unavailable},
+    },
 };
 
 /// Plans the attempt after `ended` and sets its contact pending again. Does nothing if the campaign was

@@ -10,12 +10,15 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use super::{
-    super::{
-        Work, idempotency,
-        rows::{Columns, affected, unavailable},
-    },
     holding::{Held, holders},
     page,
+};
+use crate::{
+    accounts::idempotency,
+    engine::{
+        Work,
+        rows::{Columns, affected, unavailable},
+    },
 };
 
 /// Columns for [`read`], from the table `d`.

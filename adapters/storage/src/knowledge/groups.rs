@@ -12,13 +12,16 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use super::{
-    super::{
-        Work, idempotency,
-        rows::{Columns, affected, composed, places, unavailable},
-    },
     documents,
     holding::{Held, holders},
     page,
+};
+use crate::{
+    accounts::idempotency,
+    engine::{
+        Work,
+        rows::{Columns, affected, composed, places, unavailable},
+    },
 };
 
 const SELECT: &str = "SELECT id, account, name, created_at FROM document_groups";

@@ -9,12 +9,10 @@ use domain::{
 };
 use serde_json::{Map, Value};
 
-use super::{
-    super::{
-        Work,
-        rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
-    },
-    known_texts,
+use super::known_texts;
+use crate::engine::{
+    Work,
+    rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
 };
 
 /// Reference tables of agents: table, column, and the table of the referenced rows.

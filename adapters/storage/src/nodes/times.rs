@@ -11,7 +11,7 @@ use domain::{
 };
 
 use super::{before, declare_dead};
-use crate::{
+use crate::engine::{
     Work,
     rows::{Columns, affected, unavailable},
 };

@@ -1,0 +1,16 @@
+//! Reads what a request says: bodies, queries, ids, and the fields that several resources share.
+
+pub mod agent_references;
+pub mod body;
+pub mod call_language;
+pub mod call_overrides;
+pub mod contact_fields;
+pub mod cursor;
+pub mod email;
+pub mod fields;
+pub mod idempotency;
+pub mod optimistic;
+pub mod path_id;
+pub mod query;
+pub mod request_id;
+pub mod strict_json;

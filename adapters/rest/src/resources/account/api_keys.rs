@@ -1,0 +1,293 @@
+//! API keys that an account adds, with a name, scopes and an expiry.
+
+use axum::{
+    Router,
+    extract::State,
+    routing::{get, patch},
+};
+use domain::{
+    api_key::{PlainKey, generate_key},
+    id::ApiKeyId,
+    ports::store::{ADDED_KEYS, Account, ApiKeyChange, ApiKeyRow, NewApiKey},
+    scope::{Scope, Scopes},
+    time::Timestamp,
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::{
+    access::auth::{Caller, CallerKey, Credential},
+    request::{
+        body::JsonObject,
+        cursor::Binding,
+        fields::Fields,
+        path_id::PathId,
+        query::{NoParameters, Paging, Query},
+    },
+    response::{
+        envelope::Reply,
+        error::{ApiError, ApiResult, Conflict, OrNoSuch},
+    },
+    state::RestState,
+};
+
+/// An API key.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiKeyDetails {
+    /// API key; only in the answer to its creation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_key: Option<String>,
+    /// Id of the key.
+    #[schema(value_type = String, format = "uuid")]
+    key_id: ApiKeyId,
+    /// Name of the key. Events of calls show it as `by`.
+    name: String,
+    /// First part of the key, which identifies it.
+    prefix: String,
+    /// Rights of the key.
+    scopes: Vec<Scope>,
+    /// Whether this is the account's own key, which has all scopes and is replaced, never deleted.
+    is_account_key: bool,
+    /// Time of creation.
+    #[schema(format = DateTime)]
+    created_at: String,
+    /// Time of the last use, up to a minute old; omitted if it was never used.
+    #[schema(format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_used_at: Option<String>,
+    /// Time from which the key is refused; omitted if it does not expire.
+    #[schema(format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<String>,
+}
+
+impl ApiKeyDetails {
+    fn of(row: &ApiKeyRow) -> Self {
+        Self {
+            api_key: None,
+            key_id: row.id,
+            name: row.name.clone(),
+            prefix: format!("rb_{}", row.prefix),
+            scopes: row.scopes.iter().collect(),
+            is_account_key: row.is_own(),
+            created_at: row.created_at.to_iso8601(),
+            last_used_at: row.last_used_at.map(Timestamp::to_iso8601),
+            expires_at: row.expires_at.map(Timestamp::to_iso8601),
+        }
+    }
+}
+
+/// A deleted key.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiKeyDeleted {
+    /// Id of the key.
+    #[schema(value_type = String, format = "uuid")]
+    key_id: ApiKeyId,
+    /// Always true.
+    deleted: bool,
+}
+
+/// Returns the routes of keys.
+pub fn routes() -> Router<RestState> {
+    Router::new()
+        .route("/public/v1/me/api-keys", get(list).post(create))
+        .route("/public/v1/me/api-keys/{keyId}", patch(change).delete(delete))
+}
+
+async fn list(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    Query(paging): Query<Paging>,
+) -> ApiResult<Reply> {
+    let binding = Binding::new(account.id, "api keys", String::new());
+    let after = binding.after::<ApiKeyId>(paging.cursor.as_deref())?;
+    let mut rows = state.store.keys_of_account(account.id).await?;
+    rows.retain(|row| after.is_none_or(|after| (row.created_at, row.id) < after));
+    let place = |row: &ApiKeyRow| (row.created_at, row.id.to_string());
+    Ok(binding.page(rows, paging.page_size, ApiKeyDetails::of, place))
+}
+
+/// Creates a key. It is not idempotent, because the key is shown only once.
+async fn create(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    caller: CallerKey,
+    sent: Credential,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Reply> {
+    let mut fields = Fields::of(&body, "");
+    fields.only(&["name", "scopes", "expiresAt"]);
+    if fields.value("scopes").is_none() {
+        fields.problem("scopes", "required", format!("is required; give a list of {}", names()));
+    }
+    let read = (
+        fields.name("name"),
+        scopes(&mut fields),
+        expires_at(&mut fields, caller.now()),
+    );
+    let ((Some(name), Some(scopes), expires_at), true) = (read, fields.problems.is_empty()) else {
+        return Err(ApiError::Invalid(fields.problems));
+    };
+    caller.require_all(scopes.iter())?;
+    caller.require_end(expires_at)?;
+    let (api_key, stored) = generate_key();
+    let new = NewApiKey {
+        name,
+        stored,
+        scopes,
+        expires_at,
+    };
+    let added = state.store.add_api_key(account.id, new).await.or_no_such("account")?;
+    let row = added.ok_or_else(|| {
+        let message = format!("this account already has {ADDED_KEYS} added keys; delete one that is no longer used");
+        ApiError::Conflict(Conflict::Changed, message)
+    })?;
+    // Adding keys gives no extra allowance.
+    if let Some(new) = PlainKey::parse(&api_key) {
+        state.rate_limit.replaced(&sent.print(), new.print());
+    }
+    tracing::info!(account = %account.id, key = %row.id, by = caller.name(), "API key added");
+    Ok(Reply::created(ApiKeyDetails {
+        api_key: Some(api_key),
+        ..ApiKeyDetails::of(&row)
+    }))
+}
+
+/// Changes a key. `expiresAt: null` removes its expiry.
+async fn change(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    caller: CallerKey,
+    PathId(id): PathId<ApiKeyId>,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Reply> {
+    let before = added(&state, &account, id).await?;
+    let change = read_change(&body, caller.now())?;
+    let scopes = change.scopes.as_ref().unwrap_or(&before.scopes);
+    let is_extended = match (change.expires_at, before.expires_at) {
+        (Some(None), Some(_)) => true,
+        (Some(Some(new)), Some(old)) => new > old,
+        _ => false,
+    };
+    // A longer validity gives all scopes again.
+    let given: Vec<Scope> = scopes
+        .iter()
+        .filter(|scope| is_extended || !before.scopes.contains(*scope))
+        .collect();
+    if !given.is_empty() {
+        caller.require_end(change.expires_at.unwrap_or(before.expires_at))?;
+    }
+    caller.require_all(given.into_iter())?;
+    let row = state
+        .store
+        .change_api_key(account.id, id, change)
+        .await
+        .or_no_such("key")?;
+    tracing::info!(account = %account.id, key = %id, by = caller.name(), "API key changed");
+    Ok(Reply::ok(ApiKeyDetails::of(&row)))
+}
+
+async fn delete(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    caller: CallerKey,
+    PathId(id): PathId<ApiKeyId>,
+    _: Query<NoParameters>,
+) -> ApiResult<Reply> {
+    added(&state, &account, id).await?;
+    let kept = caller.session();
+    state
+        .store
+        .delete_api_key(account.id, id, kept)
+        .await
+        .or_no_such("key")?;
+    tracing::info!(account = %account.id, key = %id, by = caller.name(), "API key deleted");
+    Ok(Reply::ok(ApiKeyDeleted {
+        key_id: id,
+        deleted: true,
+    }))
+}
+
+/// Returns an added key, or a 409 for the account's own key.
+async fn added(state: &RestState, account: &Account, id: ApiKeyId) -> ApiResult<ApiKeyRow> {
+    let rows = state.store.keys_of_account(account.id).await?;
+    let row = rows.into_iter().find(|row| row.id == id);
+    match row {
+        None => Err(ApiError::no_such("key")),
+        Some(row) if row.is_own() => Err(ApiError::Conflict(
+            Conflict::InUse,
+            "this is the account's own key: it keeps all scopes, so that the other keys can always be managed; \
+             `POST /me/api-key/regenerate` replaces it"
+                .into(),
+        )),
+        Some(row) => Ok(row),
+    }
+}
+
+fn read_change(body: &Map<String, Value>, now: Timestamp) -> ApiResult<ApiKeyChange> {
+    let mut fields = Fields::of(body, "");
+    fields.only(&["name", "scopes", "expiresAt"]);
+    for name in ["name", "scopes"] {
+        if body.get(name).is_some_and(Value::is_null) {
+            let message = "cannot be null: leave it out to keep it as it is";
+            fields.problem(name, "wrong_type", message);
+        }
+    }
+    let change = ApiKeyChange {
+        name: fields.value("name").and_then(|_| fields.name("name")),
+        scopes: scopes(&mut fields),
+        expires_at: body.get("expiresAt").map(|_| expires_at(&mut fields, now)),
+    };
+    fields.end()?;
+    Ok(change)
+}
+
+fn names() -> String {
+    Scope::ALL.map(Scope::as_str).join(", ")
+}
+
+/// Reads `scopes`, if it is present: at least one scope, each once.
+fn scopes(fields: &mut Fields<'_>) -> Option<Scopes> {
+    let items = fields.array("scopes")?;
+    if items.is_empty() || items.len() > Scope::ALL.len() {
+        let message = format!("must name 1 to {} of {}", Scope::ALL.len(), names());
+        fields.problem("scopes", "out_of_range", message);
+        return None;
+    }
+    let mut scopes = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let problem = match item.as_str().and_then(Scope::parse) {
+            Some(scope) if !scopes.contains(&scope) => {
+                scopes.push(scope);
+                continue;
+            }
+            Some(_) => ("duplicate", "is named twice".to_owned()),
+            None => {
+                let shown = item.to_string();
+                ("not_allowed", format!("{shown:.40} is not one of {}", names()))
+            }
+        };
+        fields.problem(&format!("scopes[{index}]"), problem.0, problem.1);
+    }
+    Some(scopes.into_iter().collect())
+}
+
+/// Reads `expiresAt`, if it is present.
+fn expires_at(fields: &mut Fields<'_>, now: Timestamp) -> Option<Timestamp> {
+    let text = fields.string("expiresAt")?;
+    let Some(at) = Timestamp::from_iso8601(text) else {
+        let message = format!("`{text:.40}` is not a time in ISO 8601 such as `2027-01-31T00:00:00Z`");
+        fields.problem("expiresAt", "invalid_value", message);
+        return None;
+    };
+    if at <= now {
+        let message = format!("must be in the future; it is {} now", now.to_iso8601());
+        fields.problem("expiresAt", "out_of_range", message);
+    }
+    Some(at)
+}

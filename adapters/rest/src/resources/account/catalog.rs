@@ -1,0 +1,146 @@
+//! Voices and language models that the configured providers offer. They are the same for all accounts.
+
+use std::collections::BTreeMap;
+
+use axum::{Router, extract::State, routing::get};
+use domain::{
+    agent::Problem,
+    ports::catalog::{Offer, OfferedVoice},
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    request::query::{Parameters, Query, RawQuery},
+    response::{
+        envelope::Reply,
+        error::{ApiError, ApiResult},
+    },
+    state::RestState,
+};
+
+/// Voices of the providers.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct VoiceList {
+    voices: Vec<VoiceDetails>,
+    /// Providers whose voices are missing here.
+    unavailable: Vec<UnavailableProvider>,
+}
+
+/// A voice that agents can use.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VoiceDetails {
+    /// Name of the provider.
+    provider: String,
+    /// Value for an agent's `voiceId`.
+    voice_id: String,
+    /// Name for people.
+    name: String,
+    /// Languages as the provider names them; omitted if it names none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    languages: Vec<String>,
+    /// Labels of the provider; omitted if there are none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    labels: BTreeMap<String, String>,
+    /// Address of a sample; omitted if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preview_url: Option<String>,
+}
+
+/// Language models of the providers.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ModelList {
+    models: Vec<ModelDetails>,
+    /// Providers whose models are missing here.
+    unavailable: Vec<UnavailableProvider>,
+}
+
+/// A model that agents can use.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ModelDetails {
+    /// Name of the provider.
+    provider: String,
+    /// Value for an agent's `llm`.
+    model: String,
+}
+
+/// A provider whose list could not be read.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct UnavailableProvider {
+    /// Name of the provider.
+    provider: String,
+    /// Reason.
+    error: String,
+}
+
+/// Items, each with its provider.
+type Items<T> = Vec<(String, T)>;
+
+/// Parameters of both lists.
+#[derive(Debug, Clone)]
+struct Filter {
+    provider: Option<String>,
+}
+
+impl Parameters for Filter {
+    const NAMES: &'static [&'static str] = &["provider"];
+
+    fn read(query: &mut RawQuery) -> Self {
+        Self {
+            provider: query.text("provider"),
+        }
+    }
+}
+
+impl Filter {
+    /// Splits the offers into items and failed providers. Refuses a provider without an offer.
+    fn split<T>(&self, offers: Vec<Offer<T>>) -> ApiResult<(Items<T>, Vec<UnavailableProvider>)> {
+        if let Some(provider) = self.provider.as_deref().filter(|_| offers.is_empty()) {
+            let message = format!("`{provider}` is not a configured provider of these; leave it out to list all");
+            let problem = Problem::new("provider", "invalid_value", message);
+            return Err(ApiError::Invalid(vec![problem]));
+        }
+        let (mut found, mut unavailable) = (Vec::new(), Vec::new());
+        for Offer { provider, items } in offers {
+            match items {
+                Ok(items) => found.extend(items.into_iter().map(|item| (provider.clone(), item))),
+                Err(error) => unavailable.push(UnavailableProvider { provider, error }),
+            }
+        }
+        Ok((found, unavailable))
+    }
+}
+
+/// Returns the routes of voices and models.
+pub fn routes() -> Router<RestState> {
+    Router::new()
+        .route("/public/v1/voices", get(voices))
+        .route("/public/v1/models", get(models))
+}
+
+async fn voices(State(state): State<RestState>, Query(filter): Query<Filter>) -> ApiResult<Reply> {
+    let offers = state.catalog.voices(filter.provider.as_deref()).await;
+    let (voices, unavailable) = filter.split(offers)?;
+    let voices = voices.into_iter().map(shown).collect();
+    Ok(Reply::ok(VoiceList { voices, unavailable }))
+}
+
+async fn models(State(state): State<RestState>, Query(filter): Query<Filter>) -> ApiResult<Reply> {
+    let offers = state.catalog.models(filter.provider.as_deref()).await;
+    let (models, unavailable) = filter.split(offers)?;
+    let details = |(provider, model)| ModelDetails { provider, model };
+    let models = models.into_iter().map(details).collect();
+    Ok(Reply::ok(ModelList { models, unavailable }))
+}
+
+fn shown((provider, voice): (String, OfferedVoice)) -> VoiceDetails {
+    VoiceDetails {
+        provider,
+        voice_id: voice.voice_id,
+        name: voice.name,
+        languages: voice.languages,
+        labels: voice.labels,
+        preview_url: voice.preview_url,
+    }
+}

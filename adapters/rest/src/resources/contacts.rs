@@ -1,0 +1,298 @@
+//! Saved contacts.
+
+pub mod do_not_call;
+
+use axum::{extract::State, response::Response};
+use domain::{
+    account_settings::AccountSettings,
+    agent::{Problem, merge},
+    id::{AccountId, AttemptId, ContactId},
+    phone_number::PhoneNumber,
+    ports::store::{Account, ContactCalls, ContactFilter, ContactRow, KeyTicket, NewContact},
+    scope::Scope,
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::{
+    access::auth::{Caller, CallerKey},
+    request::{
+        body::JsonObject,
+        contact_fields::{self, CreatedAt},
+        cursor::Binding,
+        fields::Fields,
+        idempotency::{IdempotencyKey, RequestHash},
+        optimistic::until_written,
+        path_id::PathId,
+        query::{NoParameters, Paging, Parameters, Query, RawQuery},
+    },
+    response::{
+        envelope::Reply,
+        error::{ApiError, ApiResult, Conflict, OrNoSuch},
+    },
+    state::RestState,
+};
+use storage::recordings;
+
+const RESERVED: [&str; 2] = ["contactId", "metadata"];
+
+/// A saved contact. Custom fields appear beside the standard ones.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Contact {
+    /// Id of the contact.
+    #[schema(value_type = String, format = "uuid")]
+    pub contact_id: ContactId,
+    /// Phone number in E.164.
+    pub phone_number: PhoneNumber,
+    /// Name of the person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// E-mail address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
+    /// Custom fields.
+    #[serde(flatten)]
+    #[schema(ignore)]
+    pub extra: Map<String, Value>,
+    /// When the contact was saved.
+    pub metadata: CreatedAt,
+}
+
+/// Id of a deleted contact.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContactDeleted {
+    /// Id of the contact.
+    #[schema(value_type = String, format = "uuid")]
+    pub contact_id: ContactId,
+    /// Always true.
+    pub deleted: bool,
+}
+
+/// Handles `POST /public/v1/contacts`.
+pub async fn create(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    key: IdempotencyKey,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Response> {
+    let turn = key.take(&state, account.id, "create contact", || RequestHash::of_json(&body));
+    turn.await?
+        .answer(
+            async |ticket| make(&state, &account, &body, ticket.as_ref()).await,
+            async |id| state.store.contact(account.id, id).await.or_no_such("contact"),
+            |row| Reply::created(view(row)),
+        )
+        .await
+}
+
+async fn make(
+    state: &RestState,
+    account: &Account,
+    body: &Map<String, Value>,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<ContactRow> {
+    let mut fields = Fields::of(body, "");
+    let phone_number = fields.required_phone_number("phoneNumber", &account.settings);
+    let new = new_contact(phone_number, fields)?;
+    Ok(state.store.create_contact(account.id, new, ticket).await?)
+}
+
+/// Reads the fields of a contact besides its number.
+fn new_contact(phone_number: Option<PhoneNumber>, mut fields: Fields<'_>) -> ApiResult<NewContact> {
+    let read = contact_fields::read(&mut fields, &RESERVED, &[]);
+    match (phone_number, fields.problems.is_empty()) {
+        (Some(phone_number), true) => Ok(NewContact {
+            phone_number,
+            name: read.name,
+            email: read.email,
+            extra: read.extra,
+        }),
+        _ => Err(ApiError::Invalid(fields.problems)),
+    }
+}
+
+/// Parameters of a list that can be searched.
+#[derive(Debug, Clone)]
+pub struct ListParameters {
+    /// Text to search for.
+    pub search: Option<String>,
+    /// Page to read.
+    pub paging: Paging,
+}
+
+impl Parameters for ListParameters {
+    const NAMES: &'static [&'static str] = &["search", "cursor", "pageSize"];
+
+    fn read(query: &mut RawQuery) -> Self {
+        Self {
+            search: query.search(),
+            paging: Paging::read(query),
+        }
+    }
+}
+
+/// Handles `GET /public/v1/contacts`, newest first.
+pub async fn list(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    Query(ListParameters { search, paging }): Query<ListParameters>,
+) -> ApiResult<Reply> {
+    let binding = Binding::new(account.id, "contacts", format!("{search:?}"));
+    let filter = ContactFilter {
+        number: search.as_deref().and_then(PhoneNumber::search_text),
+        name: search,
+        after: binding.after(paging.cursor.as_deref())?,
+    };
+    let rows = state.store.contacts(account.id, filter, paging.page_size + 1).await?;
+    Ok(binding.page(rows, paging.page_size, view, |row| (row.created_at, row.id.to_string())))
+}
+
+/// Handles `PATCH /public/v1/contacts/{contactId}`, a merge patch.
+pub async fn patch(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    PathId(id): PathId<ContactId>,
+    _: Query<NoParameters>,
+    JsonObject(patch): JsonObject,
+) -> ApiResult<Reply> {
+    let outcome = until_written(async || {
+        let row = state.store.contact(account.id, id).await.or_no_such("contact")?;
+        let new = patched(&account.settings, &row, &patch)?;
+        Ok(state.store.update_contact(account.id, id, row.version, new).await)
+    });
+    Ok(Reply::ok(view(&outcome.await?.or_no_such("contact")?)))
+}
+
+/// Returns the contact after the patch. An invalid field name is rejected even if the field would be removed. A number of
+/// an earlier rule that is not changed stays.
+fn patched(settings: &AccountSettings, row: &ContactRow, patch: &Map<String, Value>) -> ApiResult<NewContact> {
+    let mut problems = Vec::new();
+    for (name, _) in patch.iter().filter(|(_, value)| value.is_null()) {
+        if RESERVED.contains(&name.as_str()) {
+            let message = "is a reserved name; leave it out";
+            problems.push(Problem::new(name, "not_allowed", message));
+        } else if let Some(problem) = contact_fields::wrong_name(name) {
+            problems.push(problem);
+        }
+    }
+    let known = contact_fields::show(&row.phone_number, row.name.as_deref(), row.email.as_deref(), &row.extra);
+    let mut merged = Value::Object(known);
+    merge(&mut merged, &Value::Object(patch.clone()));
+    let merged = merged.as_object().cloned().unwrap_or_default();
+    let mut fields = Fields::of(&merged, "");
+    let phone_number = match merged.get("phoneNumber").and_then(Value::as_str) {
+        Some(same) if same == row.phone_number.as_str() => Some(row.phone_number.clone()),
+        _ => fields.required_phone_number("phoneNumber", settings),
+    };
+    match new_contact(phone_number, fields) {
+        Ok(new) if problems.is_empty() => Ok(new),
+        Ok(_) => Err(ApiError::Invalid(problems)),
+        Err(ApiError::Invalid(found)) => {
+            problems.extend(found);
+            Err(ApiError::Invalid(problems))
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// Handles `GET /public/v1/contacts/{contactId}`.
+pub async fn show(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    PathId(id): PathId<ContactId>,
+    _: Query<NoParameters>,
+) -> ApiResult<Reply> {
+    let row = state.store.contact(account.id, id).await.or_no_such("contact")?;
+    Ok(Reply::ok(view(&row)))
+}
+
+/// Parameters of a delete.
+#[derive(Debug, Clone, Copy)]
+pub struct DeleteParameters {
+    erase: bool,
+}
+
+impl Parameters for DeleteParameters {
+    const NAMES: &'static [&'static str] = &["erase"];
+
+    fn read(query: &mut RawQuery) -> Self {
+        Self {
+            erase: query.boolean("erase").unwrap_or(false),
+        }
+    }
+}
+
+/// Handles `DELETE /public/v1/contacts/{contactId}`. `erase=true` also deletes what calls stored about that person.
+pub async fn delete(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    caller: CallerKey,
+    PathId(id): PathId<ContactId>,
+    Query(DeleteParameters { erase }): Query<DeleteParameters>,
+) -> ApiResult<Reply> {
+    if erase {
+        caller.require(Scope::Admin)?;
+        erase_all(&state, account.id, id).await?;
+    } else {
+        state.store.delete_contact(account.id, id).await.or_no_such("contact")?;
+    }
+    Ok(Reply::ok(ContactDeleted {
+        contact_id: id,
+        deleted: true,
+    }))
+}
+
+/// Removes recordings first: after a crash in between, the contact still exists and its erasure can be requested again.
+async fn erase_all(state: &RestState, account: AccountId, id: ContactId) -> ApiResult<()> {
+    let calls = over(state.store.calls_of_contact(account, id).await.or_no_such("contact")?)?;
+    erase_recordings(state, calls).await?;
+    over(state.store.erase_contact(account, id).await.or_no_such("contact")?)?;
+    (state.forget_speech)();
+    Ok(())
+}
+
+/// Deletes the recordings of calls on this node.
+pub async fn erase_recordings(state: &RestState, calls: Vec<AttemptId>) -> ApiResult<()> {
+    let folder = state.recordings_dir.clone();
+    let removing =
+        tokio::task::spawn_blocking(move || calls.into_iter().try_for_each(|call| recordings::erase(&folder, call)));
+    let removed = removing.await.map_err(|_| ApiError::Internal)?;
+    removed.map_err(|error| {
+        tracing::error!(%error, "recording removal failed");
+        ApiError::Unavailable("a recording cannot be removed at the moment; try again".into())
+    })
+}
+
+fn over(calls: ContactCalls) -> ApiResult<Vec<AttemptId>> {
+    match calls {
+        ContactCalls::Over(calls) => Ok(calls),
+        ContactCalls::Going => Err(ApiError::Conflict(
+            Conflict::InUse,
+            "a call to this contact goes on, or has ended within the last ten seconds; try again when it is over"
+                .into(),
+        )),
+    }
+}
+
+fn view(row: &ContactRow) -> Contact {
+    // A standard field with a value replaces a custom field of the same name.
+    let mut extra = row.extra.clone();
+    extra.shift_remove("phoneNumber");
+    for (known, is_set) in [("name", row.name.is_some()), ("email", row.email.is_some())] {
+        if is_set {
+            extra.shift_remove(known);
+        }
+    }
+    Contact {
+        contact_id: row.id,
+        phone_number: row.phone_number.clone(),
+        name: row.name.clone(),
+        email: row.email.clone(),
+        extra,
+        metadata: CreatedAt::of(row.created_at),
+    }
+}

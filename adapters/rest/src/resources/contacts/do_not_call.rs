@@ -1,0 +1,106 @@
+//! The do-not-call list: numbers that no campaign or call of the account dials.
+
+use axum::extract::State;
+use domain::{phone_number::PhoneNumber, ports::store::DoNotCallRow};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::ListParameters;
+use crate::{
+    access::auth::Caller,
+    request::{
+        body::JsonObject,
+        contact_fields::CreatedAt,
+        cursor::Binding,
+        fields::Fields,
+        path_id::{self, PathId},
+        query::{NoParameters, Query},
+    },
+    response::{
+        envelope::Reply,
+        error::{ApiError, ApiResult, OrNoSuch},
+    },
+    state::RestState,
+};
+
+/// A number that no campaign of the account calls.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DoNotCallEntry {
+    /// Phone number in E.164.
+    pub phone_number: PhoneNumber,
+    /// When the number was put on the list.
+    pub metadata: CreatedAt,
+}
+
+/// A number removed from the list.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DoNotCallDeleted {
+    /// Phone number in E.164.
+    pub phone_number: PhoneNumber,
+    /// Always true.
+    pub deleted: bool,
+}
+
+/// Handles `GET /public/v1/do-not-call`, newest first.
+pub async fn list(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    Query(ListParameters { search, paging }): Query<ListParameters>,
+) -> ApiResult<Reply> {
+    let binding = Binding::new(account.id, "do-not-call", format!("{search:?}"));
+    let after = binding.after(paging.cursor.as_deref())?;
+    // A text that is no part of a number is found in none.
+    let search = search.map(|text| PhoneNumber::search_text(&text).unwrap_or(text));
+    let limit = paging.page_size + 1;
+    let rows = state.store.do_not_call(account.id, search, after, limit).await?;
+    Ok(binding.page(rows, paging.page_size, view, |row| {
+        (row.created_at, row.phone_number.to_string())
+    }))
+}
+
+/// Handles `POST /public/v1/do-not-call`. A number that is already listed stays unchanged.
+pub async fn add(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    _: Query<NoParameters>,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Reply> {
+    let mut fields = Fields::of(&body, "");
+    fields.only(&["phoneNumber"]);
+    let number = fields.required_phone_number("phoneNumber", &account.settings);
+    let (Some(number), true) = (number, fields.problems.is_empty()) else {
+        return Err(ApiError::Invalid(fields.problems));
+    };
+    let row = state.store.add_do_not_call(account.id, &number).await?;
+    Ok(Reply::created(view(&row)))
+}
+
+/// Handles `DELETE /public/v1/do-not-call/{phoneNumber}`.
+pub async fn remove(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    PathId(text): PathId<String>,
+    _: Query<NoParameters>,
+) -> ApiResult<Reply> {
+    // The list may hold numbers of an earlier rule.
+    let number = account
+        .settings
+        .phone_number(&text)
+        .or_else(|_| PhoneNumber::stored(&text));
+    let number = number.map_err(|_| path_id::unreadable())?;
+    let removed = state.store.remove_do_not_call(account.id, &number).await;
+    removed.or_no_such("number on the do-not-call list")?;
+    Ok(Reply::ok(DoNotCallDeleted {
+        phone_number: number,
+        deleted: true,
+    }))
+}
+
+fn view(row: &DoNotCallRow) -> DoNotCallEntry {
+    DoNotCallEntry {
+        phone_number: row.phone_number.clone(),
+        metadata: CreatedAt::of(row.created_at),
+    }
+}

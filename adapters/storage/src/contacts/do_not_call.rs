@@ -1,0 +1,145 @@
+//! The accounts' do-not-call lists.
+
+use std::collections::HashSet;
+
+use domain::{
+    id::{AccountId, AttemptId},
+    phone_number::PhoneNumber,
+    ports::store::{DoNotCallRow, StoreResult},
+    time::Timestamp,
+};
+
+use crate::{
+    engine::{
+        Work, locks,
+        rows::{
+            AnyQuery, Columns, Conditions, ROWS_PER_INSERT, affected, composed, containing, found, places, unavailable,
+        },
+    },
+    events::account_events,
+};
+
+/// Adds a number, at the wish of the person in a call if there is one.
+pub(crate) async fn add(
+    mut work: Work<'_>,
+    account: AccountId,
+    number: PhoneNumber,
+    by: Option<AttemptId>,
+) -> StoreResult<DoNotCallRow> {
+    locks::before_do_not_call(&mut work, account).await?;
+    let insert = sqlx::query(
+        "INSERT INTO do_not_call (account, phone_number, created_at) VALUES ($1, $2, $3) \
+         ON CONFLICT (account, phone_number) DO NOTHING",
+    )
+    .bind(account.to_string())
+    .bind(number.as_str().to_owned())
+    .bind(work.now.0);
+    if affected(insert, work.conn).await? > 0 {
+        account_events::of_opt_out(&mut work, account, &number, by).await?;
+    }
+    let row = sqlx::query("SELECT created_at FROM do_not_call WHERE account = $1 AND phone_number = $2")
+        .bind(account.to_string())
+        .bind(number.as_str().to_owned())
+        .fetch_one(work.conn)
+        .await
+        .map_err(unavailable)?;
+    Ok(DoNotCallRow {
+        phone_number: number,
+        created_at: row.time("created_at")?,
+    })
+}
+
+pub(crate) async fn list(
+    work: Work<'_>,
+    account: AccountId,
+    search: Option<String>,
+    after: Option<(Timestamp, PhoneNumber)>,
+    limit: i64,
+) -> StoreResult<Vec<DoNotCallRow>> {
+    let mut wanted = Conditions::default();
+    wanted.and("account = ?", [account.to_string().into()]);
+    if let Some(search) = search {
+        wanted.and("phone_number LIKE ? ESCAPE '!'", [containing(&search).into()]);
+    }
+    if let Some((created_at, number)) = after {
+        wanted.and(
+            "(created_at, phone_number) < (?, ?)",
+            [created_at.0.into(), String::from(number).into()],
+        );
+    }
+    let query = wanted.query(
+        "SELECT phone_number, created_at FROM do_not_call",
+        "ORDER BY created_at DESC, phone_number DESC",
+        limit,
+    );
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    rows.iter()
+        .map(|row| {
+            Ok(DoNotCallRow {
+                phone_number: row.number("phone_number")?,
+                created_at: row.time("created_at")?,
+            })
+        })
+        .collect()
+}
+
+/// Returns which of these numbers are on the list, in any of their spellings, by their places.
+pub(crate) async fn listed<'n>(
+    work: &mut Work<'_>,
+    account: &str,
+    numbers: impl IntoIterator<Item = &'n PhoneNumber>,
+) -> StoreResult<HashSet<usize>> {
+    let spelled = |(place, number): (usize, &PhoneNumber)| {
+        let spellings = number.spellings().into_iter();
+        spellings.map(move |spelling| (spelling, place)).collect::<Vec<_>>()
+    };
+    let spellings: Vec<(String, usize)> = numbers.into_iter().enumerate().flat_map(spelled).collect();
+    let mut listed = HashSet::new();
+    for chunk in spellings.chunks(ROWS_PER_INSERT) {
+        let query = composed(format!(
+            "SELECT phone_number FROM do_not_call WHERE account = $1 AND phone_number IN ({})",
+            places(2, chunk.len())
+        ));
+        let query = query.bind(account.to_owned());
+        let query = chunk
+            .iter()
+            .fold(query, |query, (spelling, _)| query.bind(spelling.clone()));
+        for row in query.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+            let found = row.text("phone_number")?;
+            listed.extend(
+                chunk
+                    .iter()
+                    .filter(|(spelling, _)| *spelling == found)
+                    .map(|(_, place)| place),
+            );
+        }
+    }
+    Ok(listed)
+}
+
+/// Returns whether a number is on the list, in any of its spellings.
+pub(crate) async fn holds(work: &mut Work<'_>, account: &str, number: &PhoneNumber) -> StoreResult<bool> {
+    Ok(!listed(work, account, [number]).await?.is_empty())
+}
+
+/// Returns those of these numbers that are on the list, in any of their spellings.
+pub(crate) async fn among(
+    mut work: Work<'_>,
+    account: AccountId,
+    numbers: Vec<PhoneNumber>,
+) -> StoreResult<HashSet<PhoneNumber>> {
+    let listed = listed(&mut work, &account.to_string(), &numbers).await?;
+    Ok(listed.into_iter().map(|place| numbers[place].clone()).collect())
+}
+
+pub(crate) async fn remove(work: Work<'_>, account: AccountId, number: PhoneNumber) -> StoreResult<()> {
+    let spellings = number.spellings();
+    let delete = composed(format!(
+        "DELETE FROM do_not_call WHERE account = $1 AND phone_number IN ({})",
+        places(2, spellings.len())
+    ));
+    let delete = spellings
+        .into_iter()
+        .fold(delete.bind(account.to_string()), AnyQuery::bind);
+    found(affected(delete, work.conn).await?)
+}

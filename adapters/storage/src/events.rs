@@ -1,0 +1,6 @@
+//! Account events and the deliveries that carry them outside.
+
+pub mod account_events;
+pub mod deliveries;
+pub mod webhook_terms;
+pub mod webhooks;
