@@ -1,6 +1,7 @@
 //! Rows that benches put into a database themselves.
 
 use domain::{
+    campaign_options::CampaignOptions,
     id::{AccountId, AgentId},
     phone_number::PhoneNumber,
     ports::store::{ApiKeyStore, CampaignContact, FollowUp, NewCampaign, ScheduleText},
@@ -27,8 +28,7 @@ pub fn campaign(name: &str, agent: AgentId) -> NewCampaign {
         agent,
         schedule: ScheduleText::default(),
         follow_up: FollowUp::default(),
-        max_concurrent_calls: None,
-        ring_timeout_s: None,
+        options: CampaignOptions::default(),
     }
 }
 

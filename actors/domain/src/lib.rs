@@ -13,6 +13,7 @@ pub mod analytics;
 pub mod api_key;
 pub mod call_values;
 pub mod callback_time;
+pub mod campaign_options;
 pub mod conversation;
 pub mod deliveries;
 pub mod dial_token;

@@ -2,6 +2,7 @@
 
 use domain::{
     agent::Problem,
+    campaign_options::CampaignOptions,
     id::{AgentId, CampaignId},
     ports::store::{CampaignStatus, FollowUp, ScheduleText},
 };
@@ -37,10 +38,8 @@ pub struct CampaignUpdate {
     pub agent: Option<AgentId>,
     /// `followUp…`.
     pub follow_up: Option<FollowUp>,
-    /// `maxConcurrentCalls`. An inner `None` removes the limit.
-    pub max_concurrent_calls: Option<Option<u32>>,
-    /// `ringTimeoutSeconds`.
-    pub ring_timeout_s: Option<u32>,
+    /// Options; one that is missing stays.
+    pub options: CampaignOptions,
     /// `startTime`. An inner `None` clears it, as in the following fields.
     pub start_time: Option<Option<String>>,
     /// `endTime`.

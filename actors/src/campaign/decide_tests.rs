@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::campaign::CampaignUpdate;
 use domain::{
+    campaign_options::CampaignOptions,
     id::{AccountId, AgentId, CampaignId},
     ports::store::FollowUp,
 };
@@ -37,8 +38,7 @@ fn row(status: CampaignStatus) -> CampaignRow {
         opens_from: None,
         closes_at: None,
         follow_up: FollowUp::default(),
-        max_concurrent_calls: None,
-        ring_timeout_s: None,
+        options: CampaignOptions::default(),
         contact_count: 10,
         start_index: 0,
         reason: None,

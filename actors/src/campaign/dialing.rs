@@ -301,7 +301,8 @@ impl CampaignState {
             agent_version: Some(*version),
             ring_timeout: self
                 .row
-                .ring_timeout_s
+                .options
+                .ring_timeout_seconds
                 .map_or(self.ring_timeout, |seconds| Duration::from_secs(seconds.into())),
             now: self.ports.clock.now(),
         };

@@ -45,6 +45,7 @@ impl Pacing {
     pub fn new(row: &CampaignRow) -> Self {
         Self {
             most: row
+                .options
                 .max_concurrent_calls
                 .map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX)),
             due: 0,

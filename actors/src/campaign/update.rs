@@ -24,8 +24,7 @@ pub(super) fn decide_update(
         agent: update.agent,
         schedule: (text != row.schedule).then(|| text.clone()),
         follow_up: update.follow_up.clone(),
-        max_concurrent_calls: update.max_concurrent_calls,
-        ring_timeout_s: update.ring_timeout_s,
+        options: Some(update.options.or(row.options)),
         contacts: update.contacts,
     };
     let change = state_after(row, update, &text, facts)?;

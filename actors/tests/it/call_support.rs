@@ -19,6 +19,7 @@ use std::{
 use crate::scripted_stream::{ScriptedStream, ScriptedStreamActor};
 use domain::{
     agent::Agent,
+    campaign_options::CampaignOptions,
     dial_token::Purpose,
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
     node_times::Times,
@@ -146,8 +147,7 @@ async fn running(store: &MemoryStore, owner: AccountId, agent: AgentId) -> Campa
         agent,
         schedule: ScheduleText::default(),
         follow_up: FollowUp::default(),
-        max_concurrent_calls: None,
-        ring_timeout_s: None,
+        options: CampaignOptions::default(),
     };
     let import = store.begin_import(owner, campaign).await.unwrap();
     let contact = CampaignContact {

@@ -7,6 +7,7 @@ use actors::{
     campaigns::CampaignsMessage,
 };
 use domain::{
+    campaign_options::CampaignOptions,
     id::CampaignId,
     ports::store::{CampaignStatus, CampaignStore, NewCampaign, StateChange, StoreError},
 };
@@ -182,8 +183,7 @@ async fn contacts_that_were_replaced_are_removed_within_a_minute() {
         agent: world.agent,
         schedule: Default::default(),
         follow_up: Default::default(),
-        max_concurrent_calls: None,
-        ring_timeout_s: None,
+        options: CampaignOptions::default(),
     };
     let update = CampaignUpdate {
         contacts: Some(world.import(new, 100..103).await),

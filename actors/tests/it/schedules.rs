@@ -13,6 +13,7 @@ use actors::{
     node::NodeSettings,
 };
 use domain::{
+    campaign_options::CampaignOptions,
     id::CampaignId,
     ports::store::{CampaignStatus, CampaignStore, NewCampaign, ScheduleText, StoreError},
     time::{Clock, Timestamp, TokioClock},
@@ -293,8 +294,7 @@ async fn contacts_are_replaced_when_no_call_is_live_and_dialed_from_the_first() 
             agent: world.agent,
             schedule: Default::default(),
             follow_up: Default::default(),
-            max_concurrent_calls: None,
-            ring_timeout_s: None,
+            options: CampaignOptions::default(),
         };
         let update = CampaignUpdate {
             contacts: Some(world.import(new, 100..103).await),

@@ -11,6 +11,7 @@ use actors::{
     switchboard::NodeSnapshot,
 };
 use domain::{
+    campaign_options::CampaignOptions,
     id::{AccountId, AgentId, CampaignId},
     phone_number::PhoneNumber,
     ports::{
@@ -158,8 +159,10 @@ impl World {
             agent: self.agent,
             schedule: Default::default(),
             follow_up: Default::default(),
-            max_concurrent_calls: most,
-            ring_timeout_s: None,
+            options: CampaignOptions {
+                max_concurrent_calls: most,
+                ring_timeout_seconds: None,
+            },
         };
         let id = self.import(new, contacts).await;
         self.store.finish_import(id, None).await.unwrap().id
@@ -176,8 +179,7 @@ impl World {
                 attempts: intervals_minutes.len() as u32,
                 intervals_minutes,
             },
-            max_concurrent_calls: None,
-            ring_timeout_s: None,
+            options: CampaignOptions::default(),
         };
         let id = self.import(new, 0..contacts).await;
         self.store.finish_import(id, None).await.unwrap().id
@@ -197,8 +199,7 @@ impl World {
             agent: self.agent,
             schedule,
             follow_up: Default::default(),
-            max_concurrent_calls: None,
-            ring_timeout_s: None,
+            options: CampaignOptions::default(),
         };
         let id = self.import(new, 0..contacts).await;
         let row = self.store.finish_import(id, None).await.unwrap();

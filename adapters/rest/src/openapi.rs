@@ -41,9 +41,11 @@ use axum::{
 use bytes::Bytes;
 use domain::{
     agent::{AgentForm, agent_schemas},
+    campaign_options::CampaignOptions,
     ports::store::ContactStatus,
 };
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema as _;
 
 use operation::{EXTENSION, Operation, Schemas, collect};
 
@@ -100,6 +102,9 @@ const KEEP_EXTRAS: &[(&str, &[&str])] = &[
     ("CampaignContact", &[]),
     ("NewCampaignContact", &["metadata"]),
 ];
+
+/// Bodies in which an option of a campaign may be left out but not be null.
+const NO_NULL_OPTIONS: [&str; 2] = ["CampaignPatch", "NewCsvCampaign"];
 
 /// Rules that are stored as given and returned with all defaults.
 const SAFEGUARDS: [&str; 5] = [
@@ -204,18 +209,33 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
     ]
 }
 
-fn components(schemas: Schemas) -> BTreeMap<String, Value> {
+fn components(mut schemas: Schemas) -> BTreeMap<String, Value> {
     let mut read = schemas.read;
     collect::<common::Failure>(&mut read);
     collect::<Pagination>(&mut read);
     collect::<common::SortedPagination>(&mut read);
     collect::<ContactStatus>(&mut read);
     collect::<AgentMetadata>(&mut read);
-    let all = read.clone();
-    for schema in read.values_mut().filter(|schema| schema.get("allOf").is_some()) {
-        *schema = flat(schema, &all);
+    for schemas in [&mut read, &mut schemas.sent] {
+        let all = schemas.clone();
+        for schema in schemas.values_mut().filter(|schema| schema.get("allOf").is_some()) {
+            *schema = flat(schema, &all);
+        }
     }
     read.remove("CalleeRecord");
+    read.remove(&*CampaignOptions::name());
+    if let Some(options) = schemas.sent.remove(&*CampaignOptions::name()) {
+        for name in NO_NULL_OPTIONS {
+            let properties = schemas
+                .sent
+                .get_mut(name)
+                .and_then(|schema| schema["properties"].as_object_mut());
+            let options = |name: &String| options["properties"].get(name).is_some();
+            for (_, property) in properties.into_iter().flatten().filter(|(name, _)| options(name)) {
+                without_null(property);
+            }
+        }
+    }
     read.values_mut().for_each(never_null_when_optional);
     // openapi-generator's TypeScript does not import a schema that has a description beside its reference.
     let choices = read
@@ -272,8 +292,14 @@ fn flat(schema: &Value, all: &BTreeMap<String, Value>) -> Value {
                 .map(|(k, v)| (k.clone(), v.clone())),
         );
     }
-    let text = &schema["description"];
-    json!({ "type": "object", "description": text, "required": required, "properties": properties })
+    let mut whole = json!({ "type": "object", "description": schema["description"], "properties": properties });
+    if !required.is_empty() {
+        whole["required"] = required.into();
+    }
+    if parts.iter().chain([schema]).any(|part| part["additionalProperties"] == false) {
+        whole["additionalProperties"] = false.into();
+    }
+    whole
 }
 
 /// Removes defaults: fields with a default are always present in responses.

@@ -24,7 +24,7 @@ use sqlx::any::AnyRow;
 
 use crate::{
     accounts::{self, idempotency},
-    campaigns::campaign_rows::{SELECT, VISIBLE, get, read},
+    campaigns::campaign_rows::{SELECT, VISIBLE, get, read, set_options},
     engine::{
         SqlStore, Work, locks,
         rows::{Columns, Conditions, affected, composed, containing, found, to_json, unavailable},
@@ -75,9 +75,8 @@ async fn begin_import(
     let list = campaign_contacts::new_list(&mut work).await?;
     let insert = sqlx::query(
         "INSERT INTO campaigns (id, account, name, name_folded, agent, start_time, end_time, timezone, follow_up, \
-         max_concurrent_calls, created_at, updated_at, status, contact_list, version, active, scheduled, contact_count, \
-         importing, imported_by, ring_timeout_s) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, 1, 0, 0, 0, 1, $14, $15)",
+         created_at, updated_at, status, contact_list, version, active, scheduled, contact_count, importing, imported_by) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, 1, 0, 0, 0, 1, $13)",
     )
     .bind(id.to_string())
     .bind(account.to_string())
@@ -88,13 +87,12 @@ async fn begin_import(
     .bind(new.schedule.end_time)
     .bind(new.schedule.timezone)
     .bind(to_json(&new.follow_up)?)
-    .bind(new.max_concurrent_calls.map(i64::from))
     .bind(created_at.0)
     .bind(CampaignStatus::Draft.as_str())
     .bind(list)
-    .bind(by.map(|node| node.to_string()))
-    .bind(new.ring_timeout_s.map(i64::from));
-    affected(insert, work.conn).await?;
+    .bind(by.map(|node| node.to_string()));
+    affected(insert, &mut *work.conn).await?;
+    set_options(&mut work, id, new.options).await?;
     Ok(id)
 }
 

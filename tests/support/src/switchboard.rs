@@ -215,8 +215,7 @@ fn edit(row: &CampaignRow, update: CampaignUpdate) -> CampaignEdit {
             timezone: update.timezone.unwrap_or(stored.timezone),
         }),
         follow_up: update.follow_up,
-        max_concurrent_calls: update.max_concurrent_calls,
-        ring_timeout_s: update.ring_timeout_s,
+        options: Some(update.options.or(row.options)),
         contacts: update.contacts,
     }
 }

@@ -129,8 +129,7 @@ impl Tables {
         row.agent = edit.agent.unwrap_or(row.agent);
         row.schedule = edit.schedule.unwrap_or_else(|| std::mem::take(&mut row.schedule));
         row.follow_up = edit.follow_up.unwrap_or_else(|| std::mem::take(&mut row.follow_up));
-        row.max_concurrent_calls = edit.max_concurrent_calls.unwrap_or(row.max_concurrent_calls);
-        row.ring_timeout_s = edit.ring_timeout_s.or(row.ring_timeout_s);
+        row.options = edit.options.unwrap_or(row.options);
         let agent = row.agent;
         for attempt in self.attempts.values_mut() {
             if attempt.campaign == Some(id) && attempt.state == AttemptState::Queued {
@@ -156,8 +155,7 @@ fn new_row(account: AccountId, new: NewCampaign, now: Timestamp) -> CampaignRow 
         opens_from: None,
         closes_at: None,
         follow_up: new.follow_up,
-        max_concurrent_calls: new.max_concurrent_calls,
-        ring_timeout_s: new.ring_timeout_s,
+        options: new.options,
         contact_count: 0,
         start_index: 0,
         reason: None,

@@ -319,7 +319,7 @@ impl Tables {
             .ok()
             .and_then(|entry| match entry.refusals.1 >= REFUSALS_IN_A_ROW {
                 true => Some(1),
-                false => entry.row.max_concurrent_calls,
+                false => entry.row.options.max_concurrent_calls,
             });
         let Some(most) = most else { return usize::MAX };
         let unfinished = self.unfinished.iter().filter_map(|attempt| self.attempts.get(attempt));

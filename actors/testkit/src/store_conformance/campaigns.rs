@@ -36,7 +36,7 @@ pub async fn an_import_is_seen_by_no_reader_until_it_is_finished(fixture: Fixtur
     assert_eq!((row.contact_count, row.start_index), (2, 0));
     assert_eq!((&row.name, row.agent), (&new.name, new.agent));
     assert_eq!((&row.schedule, &row.follow_up), (&new.schedule, &new.follow_up));
-    assert_eq!(row.max_concurrent_calls, Some(7_000));
+    assert_eq!(row.options.max_concurrent_calls, Some(7_000));
     assert_eq!(store.campaign(scene.account, import).await, Ok(row));
     // It is no longer an import.
     assert_eq!(store.finish_import(import, None).await, Err(StoreError::NotFound));

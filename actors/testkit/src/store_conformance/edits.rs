@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{Fixture, Scene, change, contact, number, outcome};
 use domain::{
+    campaign_options::CampaignOptions,
     id::{AgentId, CampaignId},
     ports::store::{
         AttemptKind, CampaignEdit, CampaignFilter, CampaignStatus, ConversationStatus, FollowUp, NextAttempt, Permit,
@@ -35,8 +36,8 @@ pub async fn an_edit_changes_what_it_names_and_needs_the_present_version(fixture
         .unwrap();
     assert_eq!((&row.name, &row.schedule), (&draft.name, &draft.schedule));
     assert_eq!((row.agent, &row.follow_up), (draft.agent, &draft.follow_up));
-    assert_eq!((row.max_concurrent_calls, row.contact_count), (Some(7_000), 2));
-    assert_eq!(row.ring_timeout_s, Some(25));
+    assert_eq!((row.options.max_concurrent_calls, row.contact_count), (Some(7_000), 2));
+    assert_eq!(row.options.ring_timeout_seconds, Some(25));
     assert_eq!((row.version, row.updated_at), (version + 1, scene.clock.now()));
 
     let agent = scene.store.create_agent(scene.account, super::document("Bob"), None);
@@ -49,8 +50,10 @@ pub async fn an_edit_changes_what_it_names_and_needs_the_present_version(fixture
             timezone: Some("Asia/Tokyo".into()),
         }),
         follow_up: Some(FollowUp::default()),
-        max_concurrent_calls: Some(None),
-        ring_timeout_s: Some(40),
+        options: Some(CampaignOptions {
+            max_concurrent_calls: None,
+            ring_timeout_seconds: Some(40),
+        }),
         contacts: None,
     };
     let waiting = StateChange {
@@ -83,8 +86,8 @@ pub async fn an_edit_changes_what_it_names_and_needs_the_present_version(fixture
         (Some(&row.schedule), &row.follow_up),
         (edit.schedule.as_ref(), &FollowUp::default())
     );
-    assert_eq!((row.max_concurrent_calls, row.scheduled), (None, true));
-    assert_eq!(row.ring_timeout_s, Some(40));
+    assert_eq!((row.options.max_concurrent_calls, row.scheduled), (None, true));
+    assert_eq!(row.options.ring_timeout_seconds, Some(40));
     assert_eq!(
         (row.opens_from, row.closes_at),
         (Some(Timestamp(5)), Some(Timestamp(9)))

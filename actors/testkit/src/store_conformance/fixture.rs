@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::orphaned::live_on;
 use domain::{
+    campaign_options::CampaignOptions,
     id::{AccountId, AgentId, CampaignId, NodeId},
     phone_number::PhoneNumber,
     ports::{
@@ -208,8 +209,10 @@ impl Scene {
                 attempts: 2,
                 intervals_minutes: vec![5, 10],
             },
-            max_concurrent_calls: Some(7_000),
-            ring_timeout_s: Some(25),
+            options: CampaignOptions {
+                max_concurrent_calls: Some(7_000),
+                ring_timeout_seconds: Some(25),
+            },
         }
     }
 

@@ -3,6 +3,7 @@
 use super::Fixture;
 use crate::store_conformance::{change, outcome};
 use domain::{
+    campaign_options::CampaignOptions,
     id::{AttemptId, NodeId},
     ports::store::{CampaignEdit, CampaignStatus, Claim, ConversationStatus, LiveNode, Owner},
 };
@@ -111,7 +112,10 @@ pub async fn a_campaigns_calls_at_once_are_counted_over_all_nodes(fixture: Fixtu
     let campaign = scene.running(0..20).await;
     let row = scene.turn(campaign, CampaignStatus::Paused).await;
     let edit = CampaignEdit {
-        max_concurrent_calls: Some(Some(5)),
+        options: Some(CampaignOptions {
+            max_concurrent_calls: Some(5),
+            ..CampaignOptions::default()
+        }),
         ..CampaignEdit::default()
     };
     let running = change(CampaignStatus::Running);

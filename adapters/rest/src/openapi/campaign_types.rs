@@ -1,5 +1,6 @@
 //! Schemas of campaigns, in responses and requests.
 
+use domain::campaign_options::CampaignOptions;
 use utoipa::ToSchema;
 
 use super::common::{Email, Name, PhoneNumberSent};
@@ -58,12 +59,9 @@ pub struct NewCampaign {
     pub follow_up_attempts: Option<i64>,
     /// Minutes before each follow-up call, one entry per call.
     pub follow_up_intervals: Option<Vec<Minutes>>,
-    /// Maximum concurrent calls of this campaign.
-    #[schema(minimum = 1, maximum = 100_000)]
-    pub max_concurrent_calls: Option<i64>,
-    /// Longest ringing time of a call in seconds; without it, that of the service.
-    #[schema(minimum = 10, maximum = 120)]
-    pub ring_timeout_seconds: Option<i64>,
+    /// Options.
+    #[serde(flatten)]
+    pub options: CampaignOptions,
 }
 
 /// Id of a contact.
@@ -143,12 +141,9 @@ file_form! {
         /// Minutes before each follow-up call, separated by commas, one per call.
         #[schema(required = false, example = "30,120")]
         pub follow_up_intervals: String,
-        /// Maximum concurrent calls of this campaign.
-        #[schema(required = false, minimum = 1, maximum = 100_000)]
-        pub max_concurrent_calls: i64,
-        /// Longest ringing time of a call in seconds; without it, that of the service.
-        #[schema(required = false, minimum = 10, maximum = 120)]
-        pub ring_timeout_seconds: i64,
+        /// Options.
+        #[serde(flatten)]
+        pub options: CampaignOptions,
     }
 }
 
@@ -250,12 +245,9 @@ pub struct CampaignPatch {
     /// Minutes before each follow-up call, one entry per call.
     #[schema(required = false)]
     pub follow_up_intervals: Vec<Minutes>,
-    /// Maximum concurrent calls of this campaign.
-    #[schema(required = false, minimum = 1, maximum = 100_000)]
-    pub max_concurrent_calls: i64,
-    /// Longest ringing time of a call in seconds; without it, that of the service.
-    #[schema(required = false, minimum = 10, maximum = 120)]
-    pub ring_timeout_seconds: i64,
+    /// Options.
+    #[serde(flatten)]
+    pub options: CampaignOptions,
 }
 
 /// Schedule of the dialing.

@@ -49,6 +49,7 @@ use crate::{
         query::{NoParameters, Query},
         request_id::RequestId,
     },
+    resources::campaigns::options,
     response::error::{ApiError, ApiResult, Details, OrNoSuch},
     state::RestState,
 };
@@ -71,7 +72,13 @@ pub async fn create(
         return Err(ApiError::Unavailable(TOO_MANY_UPLOADS.into()));
     };
     let has_key = key.is_given();
-    let upload = upload::receive(request, &state.spool_dir, has_key, &upload::CAMPAIGN_TEXTS).await?;
+    let upload = upload::receive(
+        request,
+        &state.spool_dir,
+        has_key,
+        &options::with_names(&upload::CAMPAIGN_TEXTS),
+    )
+    .await?;
     let begin = form::begin(&upload.texts);
     begin.require_scope(&caller)?;
     let hash = || upload.hash();

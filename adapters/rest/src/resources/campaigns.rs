@@ -9,6 +9,7 @@ pub mod create;
 pub mod duplicate;
 pub mod events;
 pub mod import;
+pub mod options;
 pub mod results;
 pub mod settings;
 mod stream;

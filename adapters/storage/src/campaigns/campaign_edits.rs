@@ -7,7 +7,7 @@ use domain::{
 
 use super::{
     campaign_contacts,
-    campaign_rows::{VISIBLE, get, set_state, visible_list},
+    campaign_rows::{VISIBLE, get, set_options, set_state, visible_list},
 };
 use crate::{
     attempts,
@@ -69,16 +69,14 @@ async fn set_fields(work: &mut Work<'_>, id: CampaignId, edit: CampaignEdit) -> 
     let follow_up = edit.follow_up.as_ref().map(to_json).transpose()?;
     let update = sqlx::query(
         "UPDATE campaigns SET name = COALESCE($2, name), name_folded = COALESCE($3, name_folded), \
-         agent = COALESCE($4, agent), follow_up = COALESCE($5, follow_up), ring_timeout_s = COALESCE($6, ring_timeout_s) \
-         WHERE id = $1",
+         agent = COALESCE($4, agent), follow_up = COALESCE($5, follow_up) WHERE id = $1",
     )
     .bind(id.to_string())
     .bind(edit.name.clone())
     .bind(edit.name.map(|name| name.to_lowercase()))
     .bind(edit.agent.map(|agent| agent.to_string()))
-    .bind(follow_up)
-    .bind(edit.ring_timeout_s.map(i64::from));
-    affected(update, work.conn).await?;
+    .bind(follow_up);
+    affected(update, &mut *work.conn).await?;
     if let Some(schedule) = edit.schedule {
         let update = sqlx::query("UPDATE campaigns SET start_time = $2, end_time = $3, timezone = $4 WHERE id = $1")
             .bind(id.to_string())
@@ -87,11 +85,8 @@ async fn set_fields(work: &mut Work<'_>, id: CampaignId, edit: CampaignEdit) -> 
             .bind(schedule.timezone);
         affected(update, work.conn).await?;
     }
-    if let Some(most) = edit.max_concurrent_calls {
-        let update = sqlx::query("UPDATE campaigns SET max_concurrent_calls = $2 WHERE id = $1")
-            .bind(id.to_string())
-            .bind(most.map(i64::from));
-        affected(update, work.conn).await?;
+    if let Some(options) = edit.options {
+        set_options(work, id, options).await?;
     }
     match edit.agent {
         Some(agent) => attempts::hand_waiting_to(work, id, agent).await,

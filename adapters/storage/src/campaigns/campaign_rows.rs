@@ -1,9 +1,11 @@
 //! Rows of visible campaigns: one campaign, its list, its state, and the update that makes its node look again.
 
 use domain::{
+    campaign_options::CampaignOptions,
     id::CampaignId,
     ports::store::{CampaignRow, CampaignStatus, ScheduleText, StateChange, StoreError, StoreResult},
 };
+use serde_json::Map;
 use sqlx::any::AnyRow;
 
 use crate::{
@@ -13,6 +15,12 @@ use crate::{
     },
     events::account_events,
 };
+
+/// Column of each option, among those of [`SELECT`].
+const OPTIONS: [(&str, &str); 2] = [
+    ("max_concurrent_calls", "maxConcurrentCalls"),
+    ("ring_timeout_s", "ringTimeoutSeconds"),
+];
 
 /// Columns for `read` from `campaigns c`.
 pub(crate) const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.status, c.version, c.active, c.scheduled, \
@@ -32,7 +40,6 @@ pub(crate) const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.stat
 pub(crate) const VISIBLE: &str = "c.importing = 0 AND c.deleted_at IS NULL";
 
 pub(crate) fn read(row: &AnyRow) -> StoreResult<CampaignRow> {
-    let number = |name| Ok(row.maybe_int(name)?.and_then(|value| u32::try_from(value).ok()));
     Ok(CampaignRow {
         id: row.id("id")?,
         account: row.id("account")?,
@@ -51,14 +58,41 @@ pub(crate) fn read(row: &AnyRow) -> StoreResult<CampaignRow> {
         opens_from: row.maybe_time("opens_from")?,
         closes_at: row.maybe_time("closes_at")?,
         follow_up: row.json("follow_up")?,
-        max_concurrent_calls: number("max_concurrent_calls")?,
-        ring_timeout_s: number("ring_timeout_s")?,
+        options: options(row)?,
         contact_count: row.int("contact_count")?,
         start_index: row.int("start_index")?,
         reason: row.maybe_text("reason")?,
         created_at: row.time("created_at")?,
         updated_at: row.time("updated_at")?,
     })
+}
+
+fn options(row: &AnyRow) -> StoreResult<CampaignOptions> {
+    let mut given = Map::new();
+    for (column, name) in OPTIONS {
+        if let Some(value) = row.maybe_int(column)? {
+            given.insert(name.to_owned(), value.into());
+        }
+    }
+    serde_json::from_value(given.into()).map_err(|error| StoreError::Damaged(format!("options of a campaign: {error}")))
+}
+
+/// Replaces the options of a campaign or import.
+pub(crate) async fn set_options(work: &mut Work<'_>, id: CampaignId, options: CampaignOptions) -> StoreResult<()> {
+    let values = serde_json::to_value(options).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    let columns = OPTIONS
+        .iter()
+        .enumerate()
+        .map(|(index, (column, _))| format!("{column} = ${}", index + 2));
+    let sql = format!(
+        "UPDATE campaigns SET {} WHERE id = $1",
+        columns.collect::<Vec<_>>().join(", ")
+    );
+    let update = composed(sql).bind(id.to_string());
+    let update = OPTIONS
+        .iter()
+        .fold(update, |update, (_, name)| update.bind(values[*name].as_i64()));
+    affected(update, work.conn).await.map(drop)
 }
 
 pub(crate) async fn get(work: &mut Work<'_>, id: CampaignId) -> StoreResult<CampaignRow> {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::{Account, KeyTicket, Outcome, REFUSALS_IN_A_ROW, REFUSED_PAUSE, StoreResult};
 pub use crate::schedule::ScheduleText;
 use crate::{
+    campaign_options::CampaignOptions,
     id::{AccountId, AgentId, AttemptId, CampaignId, ContactId},
     phone_number::{PhoneNumber, with_numbers_masked},
     schedule::Schedule,
@@ -70,10 +71,8 @@ pub struct NewCampaign {
     pub schedule: ScheduleText,
     /// Follow-ups.
     pub follow_up: FollowUp,
-    /// Most concurrent calls; none for as many as there are lines.
-    pub max_concurrent_calls: Option<u32>,
-    /// Longest ringing time of a call in seconds; none for the service's setting.
-    pub ring_timeout_s: Option<u32>,
+    /// Options.
+    pub options: CampaignOptions,
 }
 
 /// A campaign's row.
@@ -105,10 +104,8 @@ pub struct CampaignRow {
     pub closes_at: Option<Timestamp>,
     /// Follow-ups.
     pub follow_up: FollowUp,
-    /// Most concurrent calls; none for as many as there are lines.
-    pub max_concurrent_calls: Option<u32>,
-    /// Longest ringing time of a call in seconds; none for the service's setting.
-    pub ring_timeout_s: Option<u32>,
+    /// Options.
+    pub options: CampaignOptions,
     /// Number of contacts.
     pub contact_count: i64,
     /// Index of the first contact not yet dialed; the number of contacts if all were. Derived.
@@ -328,10 +325,8 @@ pub struct CampaignEdit {
     pub schedule: Option<ScheduleText>,
     /// Follow-ups.
     pub follow_up: Option<FollowUp>,
-    /// Most concurrent calls; an inner none for as many as there are lines.
-    pub max_concurrent_calls: Option<Option<u32>>,
-    /// Longest ringing time of a call in seconds.
-    pub ring_timeout_s: Option<u32>,
+    /// Options, all of them.
+    pub options: Option<CampaignOptions>,
     /// An import of the same account whose contacts replace the campaign's; this ends the import. Waiting
     /// attempts are cancelled as by a stop.
     pub contacts: Option<CampaignId>,

@@ -11,7 +11,8 @@ use crate::{
     request::{fields::check_name, query::plain_integer},
     resources::campaigns::{
         begin::Begin,
-        settings::{CONCURRENT_CALLS, RING_SECONDS, Settings},
+        options::{self, Integers},
+        settings::Settings,
     },
 };
 
@@ -43,8 +44,7 @@ pub fn read(
         follow_up_intervals: form.parsed("followUpIntervals", "minutes separated by commas", |text| {
             text.split(',').map(|part| plain_integer(part.trim())).collect()
         }),
-        max_concurrent_calls: form.ranged("maxConcurrentCalls", CONCURRENT_CALLS),
-        ring_timeout_s: form.ranged("ringTimeoutSeconds", RING_SECONDS),
+        options: options::read(&mut form),
     };
     settings.check(problems);
     let options = options(texts, account, problems);
@@ -112,15 +112,6 @@ impl Form<'_> {
         value
     }
 
-    fn ranged(&mut self, name: &str, range: RangeInclusive<i64>) -> Option<i64> {
-        let value = self.parsed(name, "a whole number", plain_integer)?;
-        if !range.contains(&value) {
-            let message = format!("must be from {} to {}, not {value}", range.start(), range.end());
-            self.problem(name, "out_of_range", message);
-        }
-        range.contains(&value).then_some(value)
-    }
-
     fn country(&mut self) -> Option<Country> {
         let parsed: Result<Country, _> = self.text("defaultCountry")?.parse();
         parsed
@@ -142,6 +133,17 @@ impl Form<'_> {
     fn agent(&mut self) -> Option<AgentId> {
         self.required("agentId")?;
         self.parsed("agentId", "an agent's id (a UUID)", |text| text.parse().ok())
+    }
+}
+
+impl Integers for Form<'_> {
+    fn integer(&mut self, name: &str, range: RangeInclusive<i64>) -> Option<i64> {
+        let value = self.parsed(name, "a whole number", plain_integer)?;
+        if !range.contains(&value) {
+            let message = format!("must be from {} to {}, not {value}", range.start(), range.end());
+            self.problem(name, "out_of_range", message);
+        }
+        range.contains(&value).then_some(value)
     }
 }
 

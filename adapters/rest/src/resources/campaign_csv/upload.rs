@@ -38,8 +38,8 @@ const FILE_TEXTS: [&str; 6] = [
     "skipInvalidRows",
 ];
 
-/// Further text fields of a form that makes a campaign.
-pub const CAMPAIGN_TEXTS: [&str; 12] = [
+/// Further text fields of a form that makes a campaign, besides its options.
+pub const CAMPAIGN_TEXTS: [&str; 10] = [
     "name",
     "agentId",
     "launch",
@@ -50,8 +50,6 @@ pub const CAMPAIGN_TEXTS: [&str; 12] = [
     "followUpCall",
     "followUpAttempts",
     "followUpIntervals",
-    "maxConcurrentCalls",
-    "ringTimeoutSeconds",
 ];
 
 /// A received form.

@@ -11,7 +11,8 @@ use super::{
     begin::{Begin, answer, answer_again, joined, require_ready},
     contacts,
     import::{CHUNK, Import},
-    settings::{CONCURRENT_CALLS, RING_SECONDS, Settings, dialing_agent},
+    options,
+    settings::{Settings, dialing_agent},
     variables::OpenVariables,
 };
 use crate::{
@@ -27,7 +28,7 @@ use crate::{
     state::RestState,
 };
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 12] = [
     "name",
     "agentId",
     "contacts",
@@ -40,8 +41,6 @@ const NAMES: [&str; 14] = [
     "followUpCall",
     "followUpAttempts",
     "followUpIntervals",
-    "maxConcurrentCalls",
-    "ringTimeoutSeconds",
 ];
 
 /// Handles the request.
@@ -105,7 +104,7 @@ async fn make(
 }
 
 fn settings(fields: &mut Fields<'_>) -> Settings {
-    fields.only(&NAMES);
+    fields.only(&options::with_names(&NAMES));
     let name = fields.name("name");
     if fields.value("agentId").is_none() {
         fields.problem("agentId", "required", "is required");
@@ -124,8 +123,7 @@ fn settings(fields: &mut Fields<'_>) -> Settings {
         follow_up_call: fields.flag("followUpCall"),
         follow_up_attempts: fields.integer("followUpAttempts", 1..=100),
         follow_up_intervals: intervals(fields),
-        max_concurrent_calls: fields.integer("maxConcurrentCalls", CONCURRENT_CALLS),
-        ring_timeout_s: fields.integer("ringTimeoutSeconds", RING_SECONDS),
+        options: options::read(fields),
     };
     settings.check(&mut fields.problems);
     settings

@@ -67,8 +67,7 @@ async fn copy(
         agent: row.agent,
         schedule: row.schedule.clone(),
         follow_up: row.follow_up.clone(),
-        max_concurrent_calls: row.max_concurrent_calls,
-        ring_timeout_s: row.ring_timeout_s,
+        options: row.options,
     };
     let import = Import::begin(state.store.clone(), row.account, new).await?;
     if with_contacts {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use domain::{
+    campaign_options::CampaignOptions,
     id::{AccountId, CampaignId},
     ports::store::{CampaignContact, CampaignRow, FollowUp, KeyTicket, NewCampaign, ScheduleText, Store, StoreResult},
 };
@@ -59,8 +60,7 @@ impl Import {
             agent: row.agent,
             schedule: ScheduleText::default(),
             follow_up: FollowUp::default(),
-            max_concurrent_calls: None,
-            ring_timeout_s: None,
+            options: CampaignOptions::default(),
         };
         Self::begin(state.store.clone(), row.account, new).await
     }
@@ -136,8 +136,7 @@ mod tests {
             agent,
             schedule: ScheduleText::default(),
             follow_up: FollowUp::default(),
-            max_concurrent_calls: None,
-            ring_timeout_s: None,
+            options: CampaignOptions::default(),
         };
         Import::begin(store.clone(), account, new).await.unwrap()
     }

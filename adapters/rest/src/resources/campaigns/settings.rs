@@ -4,6 +4,7 @@ pub mod schedule_texts;
 
 use domain::{
     agent::{self, Agent, Direction, Problem},
+    campaign_options::CampaignOptions,
     id::{AccountId, AgentId},
     ports::{
         CannotDial,
@@ -15,12 +16,6 @@ use crate::response::error::{ApiError, ApiResult, OrNoSuch};
 
 /// Valid delays of a follow-up call in minutes: up to a week.
 const INTERVAL_MINUTES: std::ops::RangeInclusive<i64> = 1..=10_080;
-
-/// Values of `maxConcurrentCalls`.
-pub const CONCURRENT_CALLS: std::ops::RangeInclusive<i64> = 1..=100_000;
-
-/// Values of `ringTimeoutSeconds`. Every carrier supports them.
-pub const RING_SECONDS: std::ops::RangeInclusive<i64> = 10..=120;
 
 /// Requested settings, as far as the fields could be read.
 #[derive(Debug, Default, Clone)]
@@ -41,10 +36,8 @@ pub struct Settings {
     pub follow_up_attempts: Option<i64>,
     /// Value of `followUpIntervals`.
     pub follow_up_intervals: Option<Vec<i64>>,
-    /// Value of `maxConcurrentCalls`.
-    pub max_concurrent_calls: Option<i64>,
-    /// Value of `ringTimeoutSeconds`.
-    pub ring_timeout_s: Option<i64>,
+    /// Options.
+    pub options: CampaignOptions,
 }
 
 impl Settings {
@@ -91,8 +84,7 @@ impl Settings {
             agent,
             follow_up: follow_up.made(),
             schedule: self.schedule,
-            max_concurrent_calls: self.max_concurrent_calls.and_then(|n| u32::try_from(n).ok()),
-            ring_timeout_s: self.ring_timeout_s.and_then(|n| u32::try_from(n).ok()),
+            options: self.options,
         }
     }
 }

@@ -17,7 +17,8 @@ use super::{
     contacts,
     create::{agent_id, intervals},
     import::{CHUNK, Import},
-    settings::{CONCURRENT_CALLS, FollowUpFields, RING_SECONDS, dialing_agent, schedule_texts},
+    options,
+    settings::{FollowUpFields, dialing_agent, schedule_texts},
     variables::OpenVariables,
     view::CampaignDeleted,
 };
@@ -35,7 +36,7 @@ use crate::{
     state::RestState,
 };
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 12] = [
     "name",
     "agentId",
     "contacts",
@@ -48,8 +49,6 @@ const NAMES: [&str; 14] = [
     "followUpCall",
     "followUpAttempts",
     "followUpIntervals",
-    "maxConcurrentCalls",
-    "ringTimeoutSeconds",
 ];
 
 /// Schedule fields that `null` clears.
@@ -147,17 +146,13 @@ async fn read(
     body: &Map<String, Value>,
 ) -> ApiResult<(CampaignUpdate, Option<Vec<CampaignContact>>)> {
     let mut fields = Fields::of(body, "");
-    fields.only(&NAMES);
-    refuse_nulls(&mut fields, body);
+    let names = options::with_names(&NAMES);
+    fields.only(&names);
+    refuse_nulls(&mut fields, body, &names);
     let mut update = CampaignUpdate {
         name: name(&mut fields),
         agent: agent_id(&mut fields),
-        max_concurrent_calls: fields
-            .integer("maxConcurrentCalls", CONCURRENT_CALLS)
-            .map(|calls| u32::try_from(calls).ok()),
-        ring_timeout_s: fields
-            .integer("ringTimeoutSeconds", RING_SECONDS)
-            .and_then(|seconds| u32::try_from(seconds).ok()),
+        options: options::read(&mut fields),
         start_time: clearable(&mut fields, body, "startTime"),
         end_time: clearable(&mut fields, body, "endTime"),
         timezone: clearable(&mut fields, body, "timezone"),
@@ -181,9 +176,9 @@ async fn read(
     Ok((update, contacts.map(|(contacts, _)| contacts)))
 }
 
-fn refuse_nulls(fields: &mut Fields<'_>, body: &Map<String, Value>) {
-    for name in NAMES.into_iter().filter(|name| !CLEARED.contains(name)) {
-        if body.get(name).is_some_and(Value::is_null) {
+fn refuse_nulls(fields: &mut Fields<'_>, body: &Map<String, Value>, names: &[&str]) {
+    for name in names.iter().filter(|name| !CLEARED.contains(name)) {
+        if body.get(*name).is_some_and(Value::is_null) {
             let message = "cannot be null: leave it out to keep it as it is";
             fields.problem(name, "wrong_type", message);
         }

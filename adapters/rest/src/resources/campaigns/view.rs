@@ -2,6 +2,7 @@
 
 use domain::{
     agent::Entities,
+    campaign_options::CampaignOptions,
     conversation::{self, DataCollected},
     id::{AgentId, AttemptId, CampaignId, ContactId},
     phone_number::PhoneNumber,
@@ -50,14 +51,9 @@ pub struct Campaign {
     pub contact_count: i64,
     /// Follow-up settings.
     pub follow_up: FollowUp,
-    /// Maximum concurrent calls of this campaign, if limited.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<i64>, minimum = 1)]
-    pub max_concurrent_calls: Option<u32>,
-    /// Longest ringing time of a call in seconds; omitted if the service's setting applies.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<i64>, minimum = 10, maximum = 120)]
-    pub ring_timeout_seconds: Option<u32>,
+    /// Options.
+    #[serde(flatten)]
+    pub options: CampaignOptions,
     /// When the campaign was created, changed and deleted.
     pub metadata: CampaignMetadata,
     /// Progress of the campaign; omitted in lists.
@@ -105,8 +101,7 @@ impl Campaign {
             start_index: row.start_index,
             contact_count: row.contact_count,
             follow_up: row.follow_up.clone(),
-            max_concurrent_calls: row.max_concurrent_calls,
-            ring_timeout_seconds: row.ring_timeout_s,
+            options: row.options,
             metadata: CampaignMetadata {
                 created_at: Some(row.created_at.to_iso8601()),
                 updated_at: Some(row.updated_at.to_iso8601()),
