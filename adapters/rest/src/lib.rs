@@ -2,24 +2,28 @@
 //! API contract surrounds all of it.
 
 mod access;
+mod caller;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzed;
+mod limits;
 pub mod openapi;
 mod request;
 mod resources;
 mod response;
 pub mod server;
+mod site;
+mod sse;
 mod state;
 pub mod widget;
 
-pub use access::concurrency_limit::ConcurrencyLimit;
 pub use access::cors::{InvalidOrigin, around as with_cors, parse_origin};
-pub use access::rate_limit::{RateLimit, SignInLimit};
-pub use access::site::{Entrance, Site, WAYS_OUT};
-pub use resources::account::events::AccountEvents;
-pub use resources::account::services::CheckedServices;
+pub use limits::concurrency_limit::ConcurrencyLimit;
+pub use limits::rate_limit::{RateLimit, SignInLimit};
 pub use resources::campaign_csv::contacts_in as contacts_in_csv;
-pub use resources::conversations::live::tickets::LiveAccess;
+pub use site::{Entrance, Site, WAYS_OUT};
+pub use state::account_events::AccountEvents;
+pub use state::checked_services::CheckedServices;
+pub use state::live_access::LiveAccess;
 pub use state::{Limits, RestState, event_stream_limit, upload_limit};
 
 use axum::{

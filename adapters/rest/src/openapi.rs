@@ -296,7 +296,11 @@ fn flat(schema: &Value, all: &BTreeMap<String, Value>) -> Value {
     if !required.is_empty() {
         whole["required"] = required.into();
     }
-    if parts.iter().chain([schema]).any(|part| part["additionalProperties"] == false) {
+    if parts
+        .iter()
+        .chain([schema])
+        .any(|part| part["additionalProperties"] == false)
+    {
         whole["additionalProperties"] = false.into();
     }
     whole

@@ -1,5 +1,7 @@
 //! Handlers of the API, a module for each resource.
 
+pub mod results_file;
+
 pub mod account;
 pub mod agents;
 pub mod analytics;

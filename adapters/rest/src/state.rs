@@ -1,5 +1,11 @@
 //! State that all handlers share.
 
+pub mod text_queue;
+
+pub mod account_events;
+pub mod checked_services;
+pub mod live_access;
+
 use std::{path::PathBuf, sync::Arc};
 
 use actors::switchboard::Switchboard;
@@ -20,15 +26,12 @@ use peers::Peers;
 use tokio::sync::watch;
 
 use crate::{
-    access::{
+    limits::{
         concurrency_limit::ConcurrencyLimit,
         rate_limit::{RateLimit, SignInLimit},
-        site::Site,
     },
-    resources::{
-        account::{events::AccountEvents, services::CheckedServices},
-        conversations::live::tickets::LiveAccess,
-    },
+    site::Site,
+    state::{account_events::AccountEvents, checked_services::CheckedServices, live_access::LiveAccess},
 };
 
 /// Function that returns a sentence for each setting of an agent that its providers cannot follow.

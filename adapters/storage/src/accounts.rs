@@ -1,9 +1,7 @@
 //! Accounts and the secrets that sign their deliveries.
 
 pub mod api_keys;
-pub mod directory;
 pub mod idempotency;
-pub mod safeguards;
 pub mod sessions;
 
 use domain::{

@@ -1,9 +1,7 @@
 //! Attempts: from the claim through the permit to the outcome. Every write is guarded by owner and epoch.
 
-pub mod attempt_ends;
 pub mod attempt_guard;
 pub mod calls;
-pub mod calls_in_progress;
 pub mod inbound;
 pub mod test_calls;
 
@@ -30,11 +28,10 @@ use domain::{
     time::Timestamp,
 };
 
-use crate::{accounts::safeguards, engine::SqlStore};
+use crate::{campaigns::safeguards, engine::SqlStore};
 
 pub use counters::SAFEGUARDS;
 pub(super) use steps::told_again;
-pub(super) use waiting::{cancel_waiting, hand_waiting_to};
 
 #[async_trait]
 impl AttemptStore for SqlStore {

@@ -1,5 +1,7 @@
 //! Campaigns: import, lists, and the store's port for both.
 
+pub mod safeguards;
+
 pub mod campaign_contacts;
 pub mod campaign_edits;
 pub mod campaign_reads;
@@ -7,6 +9,7 @@ pub mod campaign_rows;
 pub mod contact_states;
 pub mod more_to_dial;
 pub mod refusals;
+pub mod waiting_attempts;
 
 use std::sync::Arc;
 

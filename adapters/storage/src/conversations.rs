@@ -1,10 +1,11 @@
 //! Attempts as readers see them.
 
+pub mod calls_in_progress;
+
 pub mod analytics;
 pub mod appointments;
 pub mod call_counting;
 pub mod call_notes;
-pub mod callee;
 pub mod conversation_pages;
 pub mod facts;
 pub mod jobs;
@@ -13,7 +14,6 @@ pub mod records;
 pub mod retention;
 pub mod transcripts;
 pub mod turns;
-pub mod word_index;
 
 use domain::{
     id::{AccountId, AttemptId},
@@ -25,9 +25,10 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use crate::{
-    conversations::conversation_pages::{PageLimits, Pages},
+    conversations::conversation_pages::Pages,
     engine::{
         Work,
+        page_limits::PageLimits,
         rows::{Columns, composed, unavailable},
     },
 };
@@ -39,7 +40,7 @@ const COLUMNS: &str = "a.id, a.account, a.campaign, a.agent, g.name AS agent_nam
      (SELECT COUNT(*) FROM test_calls t WHERE t.attempt = a.id) AS is_test";
 
 fn columns() -> String {
-    format!("{COLUMNS}, {}, {}", callee::NAME, callee::FIELDS)
+    format!("{COLUMNS}, {}, {}", crate::callee::NAME, crate::callee::FIELDS)
 }
 
 fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
@@ -58,7 +59,7 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
         answered_at: row.maybe_time("answered_at")?,
         ended_at: row.maybe_time("ended_at")?,
         contact_number: row.number("phone_number")?,
-        callee: callee::read(row)?,
+        callee: crate::callee::read(row)?,
         caller_number: row.maybe_number("caller_id")?,
         carrier: row.maybe_text("carrier")?,
         // Until the end this column only tells why the call was delayed.
@@ -81,7 +82,7 @@ pub(super) async fn get(mut work: Work<'_>, account: Option<AccountId>, id: Atte
         "SELECT {}, a.analysis FROM attempts a JOIN agents g ON g.id = a.agent {} \
          WHERE a.id = $1 AND ($2 IS NULL OR a.account = $2) AND a.deleted_at IS NULL",
         columns(),
-        callee::JOINS
+        crate::callee::JOINS
     ));
     let row = query
         .bind(id.to_string())

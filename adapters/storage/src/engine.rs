@@ -1,9 +1,14 @@
 //! The connections, and how an operation runs: written in groups or as a transaction, or read.
 
+pub mod dial_journal;
+pub mod word_index;
+
 pub mod dialect;
+pub mod liveness;
 pub mod locks;
 pub mod measuring;
 pub mod open;
+pub mod page_limits;
 pub mod rows;
 pub mod server_history;
 pub mod transactions;
@@ -26,16 +31,16 @@ use futures_util::future::BoxFuture;
 use sqlx::{AnyConnection, AnyPool};
 use tokio::sync::watch;
 
-use crate::{conversations::conversation_pages::PageLimits, nodes::dial_journal::DialJournal};
+use crate::engine::{dial_journal::DialJournal, page_limits::PageLimits};
 
 use crate::engine::dialect::{Dialect, POSTGRES, SQLITE};
+use crate::engine::liveness::Liveness;
 use crate::engine::open::{FileSharing, OpenError, Opened};
 use crate::engine::rows::unavailable;
 use crate::engine::server_history::ServerHistory;
 use crate::engine::transactions::Transactions;
 use crate::engine::write_health::{Turn, WriteHealth};
 use crate::engine::writer::Writer;
-use crate::nodes::Liveness;
 
 /// Time after which a silent server counts as unavailable. The server aborts a statement earlier by itself.
 const READ_WITHIN: Duration = Duration::from_secs(15);

@@ -4,65 +4,28 @@
 //! A service takes these times from the server's clock ([`crate::engine::SqlStore::of_nodes`]), so its own clock
 //! decides nothing here. Each sign of life tells it how far apart the two clocks are.
 
-pub mod dial_journal;
 pub mod dial_recovery;
 
 mod times;
-
-use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{
     dial_token::DialToken,
     id::{AttemptId, NodeId},
-    node_times::Times,
     ports::store::{Claim, LiveNode, NodeStore, Owner, Pulse, StoreError, StoreResult},
-    time::{Clock, Timestamp},
 };
 
 use crate::{
     attempts::attempt_guard::bind_claim,
     engine::{
         SqlStore, Work,
+        liveness::{Liveness, before, declare_dead},
         rows::{Columns, affected, unavailable},
     },
 };
 
 /// Name of the nodes' shared secret in the table `cluster`.
 const PEER_SECRET: &str = "peer_secret";
-
-/// Decides which nodes are alive: the times, and the clock that measures them.
-#[derive(Debug, Clone)]
-pub(super) struct Liveness {
-    times: Times,
-    /// The process's clock. It decides unless the server's clock does; then it only shows the difference.
-    clock: Arc<dyn Clock>,
-    server: bool,
-}
-
-impl Liveness {
-    pub(super) fn new(times: Times, clock: Arc<dyn Clock>, server: bool) -> Self {
-        Self { times, clock, server }
-    }
-
-    /// Returns the deciding instant, and the number of milliseconds by which it is certainly ahead of the
-    /// process's clock.
-    pub(super) async fn now(&self, work: &mut Work<'_>) -> StoreResult<(Timestamp, i64)> {
-        if !(self.server && work.dialect.concurrent) {
-            return Ok((work.now, 0));
-        }
-        let before = self.clock.now();
-        let query = sqlx::query("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT) AS now");
-        let row = query.fetch_one(&mut *work.conn).await.map_err(unavailable)?;
-        let (now, after) = (row.time("now")?, self.clock.now());
-        let ahead = if now > after {
-            now.0 - after.0
-        } else {
-            (now.0 - before.0).min(0)
-        };
-        Ok((now, ahead / 1_000))
-    }
-}
 
 async fn register(mut work: Work<'_>, node: NodeId, address: Option<String>, liveness: Liveness) -> StoreResult<()> {
     let (now, _) = liveness.now(&mut work).await?;
@@ -117,46 +80,6 @@ async fn heartbeat(
 async fn sign_off(work: Work<'_>, node: NodeId) -> StoreResult<()> {
     let update = sqlx::query("UPDATE nodes SET state = 'dead' WHERE id = $1 AND state = 'live'");
     affected(update.bind(node.to_string()), work.conn).await.map(drop)
-}
-
-/// Declares silent nodes dead and returns the instant used for that. Returns `Fenced` if the node itself is
-/// dead. A node may declare others dead only if it was never silent itself for that long: when the database
-/// comes back from an outage, every node was silent.
-pub(super) async fn declare_silent_dead(
-    work: &mut Work<'_>,
-    node: NodeId,
-    liveness: &Liveness,
-) -> StoreResult<Timestamp> {
-    let (now, _) = liveness.now(work).await?;
-    if !work.dialect.many_nodes {
-        return Ok(now);
-    }
-    let limit = before(now, liveness.times.dead_after);
-    let own = sqlx::query("SELECT seen_at, steady_since FROM nodes WHERE id = $1 AND state = 'live'");
-    let own = own.bind(node.to_string()).fetch_optional(&mut *work.conn).await;
-    let own = own.map_err(unavailable)?.ok_or(StoreError::Fenced)?;
-    if own.int("steady_since")? > limit || own.int("seen_at")? < before(now, liveness.times.gap()) {
-        return Ok(now);
-    }
-    declare_dead(work, node, limit).await?;
-    Ok(now)
-}
-
-/// Declares the other nodes dead whose last sign of life is at `limit` or earlier.
-pub(super) async fn declare_dead(work: &mut Work<'_>, node: NodeId, limit: i64) -> StoreResult<()> {
-    let update = sqlx::query(
-        "UPDATE nodes SET state = 'dead' WHERE state = 'live' AND id <> $1 AND seen_at <= $2 RETURNING id, address",
-    );
-    let update = update.bind(node.to_string()).bind(limit);
-    for dead in update.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
-        let (dead, address) = (dead.text("id")?, dead.maybe_text("address")?);
-        tracing::warn!(dead, address, "silent node declared dead");
-    }
-    Ok(())
-}
-
-pub(super) fn before(now: Timestamp, by: Duration) -> i64 {
-    now.0 - i64::try_from(by.as_micros()).unwrap_or(i64::MAX)
 }
 
 async fn live(work: Work<'_>) -> StoreResult<Vec<LiveNode>> {

@@ -11,7 +11,7 @@ use axum::{
 };
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use crate::request::{idempotency, request_id};
+use crate::{access::idempotency, response::request_id};
 
 /// Time for which browsers cache a preflight.
 const MAX_AGE: Duration = Duration::from_secs(3_600);

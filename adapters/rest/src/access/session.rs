@@ -19,9 +19,9 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
-use super::{
-    auth::{self, Caller, CallerKey},
-    rate_limit::{KeyPrint, print_of},
+use crate::{
+    caller::{self, Caller, CallerKey},
+    limits::rate_limit::{KeyPrint, print_of},
 };
 use crate::{
     request::{
@@ -162,7 +162,7 @@ impl Proof {
         let (with, refusal) = match self {
             Self::Key { email, key } => {
                 let key = key.ok_or(ApiError::Unauthorized(NO_MATCH))?;
-                let found = auth::find_key(store, &key).await.map_err(|error| match error {
+                let found = caller::find_key(store, &key).await.map_err(|error| match error {
                     ApiError::Unauthorized(_) => ApiError::Unauthorized(NO_MATCH),
                     other => other,
                 })?;
@@ -198,7 +198,7 @@ async fn sign_in(
 ) -> ApiResult<Response> {
     let proof = Proof::read(&body)?;
     let entrance = state.site.check(&Method::POST, &request.uri, &request.headers)?;
-    let address = auth::peer_address(&request.extensions);
+    let address = caller::peer_address(&request.extensions);
     let account = proof.account();
     state.sign_in_limit.attempt(address, account)?;
     let token = SecretToken::random();

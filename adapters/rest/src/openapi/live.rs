@@ -5,13 +5,12 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{common::PhoneNumberSent, operation::Operation, samples};
-use crate::resources::{
-    calls::in_progress::LiveCall,
-    conversations::live::{
-        commands::CommandTaken,
-        text::TextAnswer,
-        tickets::{LiveTicket, TicketPurpose},
+use crate::{
+    resources::{
+        calls::in_progress::LiveCall,
+        conversations::live::{commands::CommandTaken, text::TextAnswer, tickets::LiveTicket},
     },
+    state::live_access::TicketPurpose,
 };
 
 /// Answer of an account that allows nobody to follow its calls.

@@ -5,23 +5,12 @@ use axum::{
     http::{Method, Uri, request::Parts},
 };
 use domain::agent::Problem;
-use percent_encoding::percent_decode_str;
 
 use super::fields::suggestion;
 use crate::response::error::{ApiError, ApiResult};
 
 /// Query parameter for an API key, accepted on GET and HEAD only.
 pub const QUERY_KEY: &str = "apiKey";
-
-/// Refuses a query that is not UTF-8, also in its percent-encoded parts: it cannot be what the client meant.
-pub fn require_utf8(uri: &Uri) -> ApiResult<()> {
-    match percent_decode_str(uri.query().unwrap_or_default()).decode_utf8() {
-        Ok(_) => Ok(()),
-        Err(_) => Err(ApiError::Malformed(
-            "the query string is not UTF-8; percent-encode the UTF-8 bytes of its text".into(),
-        )),
-    }
-}
 
 /// Returns the decoded pairs of a query, in their order.
 pub fn pairs(uri: &Uri) -> ApiResult<Vec<(String, String)>> {

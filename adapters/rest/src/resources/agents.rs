@@ -20,12 +20,12 @@ use utoipa::ToSchema;
 
 use super::campaigns::begin::joined;
 use crate::{
-    access::auth::Caller,
+    access::idempotency::{IdempotencyKey, RequestHash},
+    caller::Caller,
     request::{
         agent_references,
         body::JsonObject,
         cursor::Binding,
-        idempotency::{IdempotencyKey, RequestHash},
         optimistic::{IfMatch, until_written},
         path_id::PathId,
         query::{NoParameters, Paging, Parameters, Query, RawQuery},

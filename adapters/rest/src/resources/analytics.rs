@@ -13,7 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         cursor::Binding,
         query::{Parameters, Query, RawQuery},

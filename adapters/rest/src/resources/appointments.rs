@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         cursor::Binding,
         query::{Paging, Parameters, Query, RawQuery},

@@ -25,14 +25,14 @@ use super::{
     },
 };
 use crate::{
-    access::auth::Caller,
+    access::idempotency::{IdempotencyKey, RequestHash},
+    caller::Caller,
     request::{
         body::JsonObject,
         call_language,
         call_overrides::{self, is_override},
         contact_fields::{EXTRA_BYTES, EXTRA_FIELDS},
         fields::{Fields, NAME_CHARACTERS, kind},
-        idempotency::{IdempotencyKey, RequestHash},
         query::{NoParameters, Query},
     },
     response::{

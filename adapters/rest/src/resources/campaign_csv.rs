@@ -42,15 +42,17 @@ use super::{
     },
 };
 use crate::{
-    access::auth::{Caller, CallerKey},
+    access::idempotency::{IdempotencyKey, Turn},
+    caller::{Caller, CallerKey},
     request::{
         call_overrides::ContactChoices,
-        idempotency::{IdempotencyKey, Turn},
         query::{NoParameters, Query},
-        request_id::RequestId,
     },
     resources::campaigns::options,
-    response::error::{ApiError, ApiResult, Details, OrNoSuch},
+    response::{
+        error::{ApiError, ApiResult, Details, OrNoSuch},
+        request_id::RequestId,
+    },
     state::RestState,
 };
 use check::{Examined, Options, Refusal, Rules};

@@ -30,7 +30,7 @@ use domain::{
 };
 
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         body::OptionalJsonObject,
         query::{Parameters, Query, RawQuery},

@@ -16,13 +16,13 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    access::auth::{Caller, CallerKey},
+    access::idempotency::{IdempotencyKey, RequestHash},
+    caller::{Caller, CallerKey},
     request::{
         body::JsonObject,
         contact_fields::{self, CreatedAt},
         cursor::Binding,
         fields::Fields,
-        idempotency::{IdempotencyKey, RequestHash},
         optimistic::until_written,
         path_id::PathId,
         query::{NoParameters, Paging, Parameters, Query, RawQuery},

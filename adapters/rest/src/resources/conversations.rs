@@ -27,7 +27,7 @@ use filters::ListParameters;
 use peers::Peers;
 
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         cursor::Binding,
         path_id::PathId,

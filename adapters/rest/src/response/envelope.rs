@@ -5,21 +5,19 @@ use std::panic::AssertUnwindSafe;
 use axum::{
     body::Body,
     extract::{MatchedPath, Request},
-    http::{HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderName, HeaderValue, StatusCode, Uri, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use futures_util::FutureExt;
+use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
-use super::error::{ApiError, ErrorBody};
-use crate::request::{
-    query,
-    request_id::{self, RequestId},
-};
+use super::error::{ApiError, ApiResult, ErrorBody};
+use crate::response::request_id::{self, RequestId};
 
 /// A page of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -227,6 +225,16 @@ impl<'a> Envelope<'a> {
     }
 }
 
+/// Refuses a query that is not UTF-8, also in its percent-encoded parts: it cannot be what the client meant.
+fn require_utf8(uri: &Uri) -> ApiResult<()> {
+    match percent_decode_str(uri.query().unwrap_or_default()).decode_utf8() {
+        Ok(_) => Ok(()),
+        Err(_) => Err(ApiError::Malformed(
+            "the query string is not UTF-8; percent-encode the UTF-8 bytes of its text".into(),
+        )),
+    }
+}
+
 /// The outermost layer: request id, panics, envelope, and one log line per request. The query is never logged.
 pub async fn layer(mut request: Request, next: Next) -> Response {
     let started = Instant::now();
@@ -238,7 +246,7 @@ pub async fn layer(mut request: Request, next: Next) -> Response {
         .map_or_else(|| "(none)".to_owned(), |path| path.as_str().to_owned());
     let method = request.method().clone();
     request.extensions_mut().insert(id.clone());
-    let outcome = match query::require_utf8(request.uri()) {
+    let outcome = match require_utf8(request.uri()) {
         Ok(()) => AssertUnwindSafe(next.run(request)).catch_unwind().await,
         Err(error) => Ok(error.into_response()),
     };

@@ -12,15 +12,17 @@ use domain::{
 use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
-use super::{attempt_ends::ended_unsent, attempt_guard::tries};
+use super::attempt_guard::tries;
+use crate::events::attempt_ends::ended_unsent;
 use crate::{
     accounts::idempotency,
+    callee,
     campaigns::{
         campaign_rows::LOOK_AGAIN,
         contact_states::{self, ContactKey, ContactState},
     },
     contacts::do_not_call,
-    conversations::{self, callee},
+    conversations,
     engine::{
         SqlStore, Work, locks,
         rows::{Columns, affected, composed, to_json, unavailable},

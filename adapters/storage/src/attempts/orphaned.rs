@@ -17,11 +17,11 @@ use sqlx::any::AnyRow;
 use super::steps;
 use crate::{
     attempts::attempt_guard::{Guarded, SENT, tries},
+    engine::liveness::{Liveness, declare_silent_dead},
     engine::{
         Work,
         rows::{Columns, composed, unavailable},
     },
-    nodes::{self, Liveness},
 };
 
 pub(super) async fn take(
@@ -30,7 +30,7 @@ pub(super) async fn take(
     liveness: Liveness,
     patience: Patience,
 ) -> StoreResult<Vec<OrphanedAttempt>> {
-    let now = nodes::declare_silent_dead(&mut work, node, &liveness).await?;
+    let now = declare_silent_dead(&mut work, node, &liveness).await?;
     let skip_locked = work.dialect.skip_locked;
     let query = composed(format!(
         "SELECT id, owner, epoch, state, carrier, (SELECT n.seen_at FROM nodes n WHERE n.id = owner) AS seen_at, \

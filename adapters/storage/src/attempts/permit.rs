@@ -13,19 +13,20 @@ use sqlx::{AnyConnection, any::AnyRow};
 
 use super::steps;
 use crate::{
-    accounts::safeguards::{self, Subject},
-    attempts::{
-        attempt_ends,
-        attempt_guard::{Guarded, SENT, bind_claim},
+    attempts::attempt_guard::{Guarded, SENT, bind_claim},
+    callee,
+    campaigns::{
+        contact_states::{self, ContactState},
+        safeguards::{self, Subject},
     },
-    campaigns::contact_states::{self, ContactState},
     contacts::do_not_call,
-    conversations::callee,
     engine::{
-        Work, locks,
+        Work,
+        dial_journal::DialNote,
+        locks,
         rows::{Columns, composed, unavailable},
     },
-    nodes::dial_journal::DialNote,
+    events::attempt_ends,
 };
 
 /// Error of an attempt whose number nobody has.

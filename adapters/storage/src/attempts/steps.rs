@@ -17,10 +17,7 @@ use domain::{
 
 use super::waiting;
 use crate::{
-    attempts::{
-        attempt_ends,
-        attempt_guard::{Guarded, SENT},
-    },
+    attempts::attempt_guard::{Guarded, SENT},
     campaigns::{
         contact_states::{self, ContactState},
         refusals,
@@ -30,7 +27,7 @@ use crate::{
         Work,
         rows::{Columns, affected, composed, to_json, unavailable, unique},
     },
-    events::{account_events, deliveries},
+    events::{account_events, attempt_ends, deliveries},
 };
 
 pub(super) async fn release(mut work: Work<'_>, claims: Vec<Claim>) -> StoreResult<()> {

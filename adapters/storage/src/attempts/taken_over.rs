@@ -20,9 +20,10 @@ use crate::{
         attempt_guard::{Guarded, Held, SENT, tries},
         calls, inbound,
     },
+    callee,
     campaigns::campaign_contacts,
     contacts::do_not_call,
-    conversations::{callee, facts, turns},
+    conversations::{facts, turns},
     engine::{
         SqlStore, Work,
         rows::{Columns, composed, to_json, unavailable, unique},

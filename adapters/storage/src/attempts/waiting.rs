@@ -1,22 +1,18 @@
-//! Attempts that wait for their time: planned with an outcome, moved to another agent, cancelled by a stop.
+//! The next attempt of a contact, planned with the outcome of the one before.
 
 use domain::{
-    id::{AgentId, AttemptId, CampaignId},
+    id::AttemptId,
     ports::store::{NextAttempt, StoreResult},
 };
 
 use super::steps;
 use crate::{
     attempts::{
-        attempt_ends,
         attempt_guard::{Held, tries},
         calls,
     },
-    campaigns::contact_states::{self, ContactKey, ContactState},
-    engine::{
-        Work,
-        rows::{Columns, affected, composed, unavailable},
-    },
+    campaigns::contact_states,
+    engine::{Work, rows::affected},
 };
 
 /// Plans the attempt after `ended` and sets its contact pending again. Does nothing if the campaign was
@@ -49,39 +45,4 @@ pub(super) async fn plan_next(work: &mut Work<'_>, ended: &Held, id: AttemptId, 
     }
     calls::continue_as(work, id, planned, next.due_at).await?;
     contact_states::add_attempt(work, ended.contact).await
-}
-
-/// Moves the waiting attempts of a campaign to another agent.
-pub(crate) async fn hand_waiting_to(work: &mut Work<'_>, campaign: CampaignId, agent: AgentId) -> StoreResult<()> {
-    let update = composed(format!(
-        "UPDATE attempts SET agent = $2 WHERE state = 'queued' AND id IN {QUEUED}"
-    ));
-    let update = update.bind(campaign.to_string()).bind(agent.to_string());
-    affected(update, work.conn).await.map(drop)
-}
-
-/// Subquery for the queued attempts of campaign `$1`, written so that it uses their own small index.
-const QUEUED: &str = "(SELECT id FROM attempts WHERE campaign = $1 AND state = 'queued' ORDER BY due_at, id)";
-
-/// Cancels waiting attempts when the campaign stops. Queued attempts of contacts that were dialed before end
-/// as `cancelled`; first attempts are deleted.
-pub(crate) async fn cancel_waiting(work: &mut Work<'_>, campaign: CampaignId) -> StoreResult<()> {
-    let gone = composed(format!(
-        "DELETE FROM attempts WHERE state = 'queued' AND attempt_no = 1 AND id IN {QUEUED} \
-         RETURNING contact_list, contact_index"
-    ));
-    let gone = gone.bind(campaign.to_string()).fetch_all(&mut *work.conn).await;
-    for row in gone.map_err(unavailable)? {
-        contact_states::set_untried(work, ContactKey::read(&row)?).await?;
-    }
-    let ended = composed(format!(
-        "UPDATE attempts SET state = 'final', status = 'cancelled', ended_at = $2 \
-         WHERE state = 'queued' AND id IN {QUEUED} RETURNING id, contact_list, contact_index"
-    ));
-    let ended = ended.bind(campaign.to_string()).bind(work.now.0);
-    for row in ended.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
-        contact_states::set(work, ContactKey::read(&row)?, ContactState::Cancelled, false).await?;
-        attempt_ends::ended_unsent(work, row.id("id")?).await?;
-    }
-    Ok(())
 }

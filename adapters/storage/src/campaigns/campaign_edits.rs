@@ -8,13 +8,11 @@ use domain::{
 use super::{
     campaign_contacts,
     campaign_rows::{VISIBLE, get, set_options, set_state, visible_list},
+    waiting_attempts,
 };
-use crate::{
-    attempts,
-    engine::{
-        Work, locks,
-        rows::{affected, composed, to_json, unavailable},
-    },
+use crate::engine::{
+    Work, locks,
+    rows::{affected, composed, to_json, unavailable},
 };
 
 /// Returns whether the agent of a campaign or import exists.
@@ -40,7 +38,7 @@ pub(crate) async fn change_state(
     let cancel_waiting = change.cancel_waiting;
     set_state(work, (id, version), change).await?;
     if cancel_waiting {
-        attempts::cancel_waiting(work, id).await?;
+        waiting_attempts::cancel_waiting(work, id).await?;
     }
     get(work, id).await
 }
@@ -54,7 +52,7 @@ pub(crate) async fn update(
 ) -> StoreResult<CampaignRow> {
     change_state(&mut work, id, version, change.clone()).await?;
     if let Some(import) = edit.contacts {
-        attempts::cancel_waiting(&mut work, id).await?;
+        waiting_attempts::cancel_waiting(&mut work, id).await?;
         campaign_contacts::replace(&mut work, id, import).await?;
     }
     let hands_over = edit.agent.is_some();
@@ -89,7 +87,7 @@ async fn set_fields(work: &mut Work<'_>, id: CampaignId, edit: CampaignEdit) -> 
         set_options(work, id, options).await?;
     }
     match edit.agent {
-        Some(agent) => attempts::hand_waiting_to(work, id, agent).await,
+        Some(agent) => waiting_attempts::hand_waiting_to(work, id, agent).await,
         None => Ok(()),
     }
 }
@@ -105,5 +103,5 @@ pub(crate) async fn delete(mut work: Work<'_>, id: CampaignId, version: i64) -> 
     if affected(query, work.conn).await? == 0 {
         return visible_list(&mut work, id).await.and(Err(StoreError::Stale));
     }
-    attempts::cancel_waiting(&mut work, id).await
+    waiting_attempts::cancel_waiting(&mut work, id).await
 }

@@ -16,8 +16,8 @@ use sqlx::any::AnyRow;
 
 use super::campaign_rows;
 use crate::{
+    callee,
     contacts::{self, Wanted},
-    conversations::callee,
     engine::{
         SqlStore, Work,
         rows::{AnyQuery, Columns, composed, unavailable},

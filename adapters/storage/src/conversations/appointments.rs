@@ -12,7 +12,7 @@ use domain::{
 };
 use sqlx::any::AnyRow;
 
-use super::callee;
+use crate::callee;
 use crate::{
     engine::{
         SqlStore, Work, locks,

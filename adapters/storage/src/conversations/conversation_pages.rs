@@ -11,30 +11,14 @@ use domain::{
     time::Timestamp,
 };
 
-use super::{
+use crate::{
     callee,
-    word_index::{PLACES, WordIndex},
+    engine::{
+        page_limits::PageLimits,
+        rows::{AnyQuery, Bound, bind_all, composed},
+        word_index::{PLACES, WordIndex},
+    },
 };
-use crate::engine::rows::{AnyQuery, Bound, bind_all, composed};
-
-/// Limits on the conversations examined for a page.
-#[derive(Debug, Clone, Copy)]
-pub struct PageLimits {
-    /// Maximum size of a small index of which all conversations are examined. In a larger one, the newest matches are
-    /// found soon enough.
-    pub few: i64,
-    /// Conversations examined for one page if no index is ordered for a filter.
-    pub examined: i64,
-}
-
-impl Default for PageLimits {
-    fn default() -> Self {
-        Self {
-            few: 3_000,
-            examined: 3_000,
-        }
-    }
-}
 
 const ORDER: &str = "ORDER BY k.started_at DESC, k.id DESC";
 

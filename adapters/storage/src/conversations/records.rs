@@ -11,8 +11,7 @@ use domain::{
 
 use super::{facts, jobs, transcripts, turns};
 use crate::{
-    attempts::calls_in_progress,
-    conversations,
+    conversations::{self, calls_in_progress},
     engine::{SqlStore, Work, rows::unavailable},
 };
 

@@ -14,10 +14,8 @@ use domain::{
     transcript_search::{TURN, indexed},
 };
 
-use super::{
-    turns,
-    word_index::{PLACES, WordIndex},
-};
+use super::turns;
+use crate::engine::word_index::{PLACES, WordIndex};
 use crate::{
     agents, conversations,
     engine::{

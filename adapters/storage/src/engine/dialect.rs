@@ -1,6 +1,6 @@
 //! SQL fragments that differ between databases. Everything else is one SQL text.
 
-use crate::conversations::word_index::WordIndex;
+use crate::engine::word_index::WordIndex;
 
 /// SQL fragments and settings of one database.
 #[derive(Debug)]

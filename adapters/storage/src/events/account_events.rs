@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use sqlx::any::AnyRow;
 
 use crate::{
-    conversations::callee,
+    callee,
     engine::{
         SqlStore, Work,
         rows::{AnyQuery, Columns, affected, composed, unavailable},

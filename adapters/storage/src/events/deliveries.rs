@@ -19,7 +19,7 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use crate::{
-    conversations::callee,
+    callee,
     engine::{
         SqlStore, Work,
         rows::{Columns, affected, composed, unavailable},

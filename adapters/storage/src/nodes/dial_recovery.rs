@@ -12,7 +12,7 @@ use domain::{
 };
 
 use crate::engine::SqlStore;
-use crate::nodes::dial_journal::{DialJournal, DialNote};
+use crate::engine::dial_journal::{DialJournal, DialNote};
 use rows::Holder;
 
 /// Notes compared at once.

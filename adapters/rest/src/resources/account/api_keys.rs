@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    access::auth::{Caller, CallerKey, Credential},
+    caller::{Caller, CallerKey, Credential},
     request::{
         body::JsonObject,
         cursor::Binding,

@@ -4,11 +4,7 @@
 //! It reads when this node publishes events of the account, and every second for those of other nodes. A reader
 //! that resumes, or is too slow for the channel, reads the store itself until it has caught up.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     extract::State,
@@ -16,7 +12,7 @@ use axum::{
     response::{Response, sse::Event},
 };
 use domain::{
-    id::{AccountEventId, AccountId, AgentId, CampaignId},
+    id::{AccountId, AgentId, CampaignId},
     ports::store::{AccountEvent, AccountEventType, Store, StoreError, StoreResult, TypePattern},
 };
 use tokio::{
@@ -31,142 +27,25 @@ use tokio::{
     time::{sleep, timeout},
 };
 
+use crate::state::account_events::{LEAST, PAGE, Poll, Position, Shown};
 use crate::{
-    access::{
-        auth::{self, Caller, Credential},
-        concurrency_limit::{ConcurrencyLimit, ConcurrencySlot},
-        rate_limit::KeyPrint,
-    },
+    caller::{Caller, Credential},
+    limits::concurrency_limit::ConcurrencySlot,
     request::query::{Parameters, Query, RawQuery},
-    response::{
-        error::{ApiError, ApiResult},
-        sse::{self, HEARTBEAT, Looks, Source},
-    },
+    response::error::{ApiError, ApiResult},
+    sse::{self, HEARTBEAT, Looks, Source},
     state::RestState,
 };
 
 /// Pause of a catching-up reader after an error of the store.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
-/// Shortest interval of the reads of a key or session, so that many events share one.
-const LEAST: Duration = Duration::from_millis(100);
-/// Events per read.
-const PAGE: i64 = 500;
-/// Readers that read the store themselves at once, on this node.
-const CATCHING_UP: usize = 2;
 /// Pause after a page in which nothing was wanted, so that filters over a long history leave room for others.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Events that wait for slow readers.
-const WAITING: usize = 1_024;
 /// Wait of a reader after it was woken, for each reader on this node. It spreads a crowd of readers out, with the requests
 /// that they make then, so that they hold up no call together.
 const SPREAD: Duration = Duration::from_millis(4);
 /// Longest such wait.
 const MOST_SPREAD: Duration = Duration::from_secs(1);
-
-type Listeners = HashMap<KeyPrint, broadcast::WeakSender<Arc<Shown>>>;
-
-/// Event as it is in the stream, which is made once for all readers.
-#[derive(Debug)]
-struct Shown {
-    event: AccountEvent,
-    sent: Event,
-}
-
-impl Shown {
-    fn new(event: AccountEvent) -> Self {
-        let name = event.event_type.as_str();
-        let sent = sse::event(name, &Position::text(&event), &event.body());
-        Self { event, sent }
-    }
-}
-
-/// Streams of account events, and the polling tasks that they share.
-#[derive(Debug, Clone)]
-pub struct AccountEvents {
-    limit: ConcurrencyLimit,
-    listeners: Arc<Mutex<Listeners>>,
-    turns: Arc<Semaphore>,
-}
-
-impl AccountEvents {
-    /// Creates the streams of a server with this many connections. They take at most half of them, so that a few accounts
-    /// cannot shut out requests and carriers.
-    pub fn new(connections: usize) -> Self {
-        Self {
-            limit: ConcurrencyLimit::new(1_000, (connections / 2).min(5_000)),
-            listeners: Arc::default(),
-            turns: Arc::new(Semaphore::new(CATCHING_UP)),
-        }
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Listeners> {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Joins the polling task of a key or session, or starts it.
-    fn listen(&self, poll: Poll) -> broadcast::Receiver<Arc<Shown>> {
-        let print = poll.credential.print();
-        let mut listeners = self.locked();
-        if let Some(events) = listeners.get(&print).and_then(broadcast::WeakSender::upgrade) {
-            return events.subscribe();
-        }
-        let (events, receiver) = broadcast::channel(WAITING);
-        listeners.insert(print, events.downgrade());
-        tokio::spawn(poll.run(events, self.clone()));
-        receiver
-    }
-}
-
-/// Reads an account's events for all readers with one key or session.
-struct Poll {
-    store: Arc<dyn Store>,
-    looks: Looks,
-    credential: Credential,
-    account: AccountId,
-    place: i64,
-}
-
-impl Poll {
-    /// Runs until nobody listens, the key or session becomes invalid or the service stops. Dropping the sender ends the streams.
-    async fn run(mut self, events: broadcast::Sender<Arc<Shown>>, all: AccountEvents) {
-        loop {
-            let last = self.looks.next().await;
-            match auth::account_of(&*self.store, &self.credential).await {
-                Ok(_) => {
-                    if let Err(error) = self.read(&events).await {
-                        tracing::debug!(account = %self.account, %error, "store unavailable for event streams");
-                    }
-                }
-                Err(ApiError::Unauthorized(_)) => break,
-                Err(_) => {}
-            }
-            if last {
-                break;
-            }
-            let mut listeners = all.locked();
-            if events.receiver_count() == 0 {
-                listeners.remove(&self.credential.print());
-                return;
-            }
-        }
-        all.locked().remove(&self.credential.print());
-    }
-
-    async fn read(&mut self, events: &broadcast::Sender<Arc<Shown>>) -> StoreResult<()> {
-        loop {
-            let page = self.store.events_after(self.account, self.place, PAGE).await?;
-            let more = page.len() as i64 == PAGE;
-            for event in page {
-                self.place = event.place;
-                // An error means that nobody listens any more.
-                let _ = events.send(Arc::new(Shown::new(event)));
-            }
-            if !more {
-                return Ok(());
-            }
-        }
-    }
-}
 
 /// Query parameters of the stream.
 #[derive(Debug, Clone)]
@@ -204,33 +83,6 @@ impl Filter {
         of_type
             && self.campaign.is_none_or(|campaign| event.campaign == Some(campaign))
             && self.agent.is_none_or(|agent| event.agent == Some(agent))
-    }
-}
-
-/// Position of an event in its stream, as clients send it back.
-struct Position(i64);
-
-impl Position {
-    /// Returns the text: the place, and the event's id, which stays readable.
-    fn text(event: &AccountEvent) -> String {
-        format!("{}.{}", event.place, event.id)
-    }
-
-    /// Reads the text of [`Position::text`].
-    fn parse(text: &str) -> ApiResult<Self> {
-        let parts = text.split_once('.');
-        let place = parts.and_then(|(place, id)| {
-            id.parse::<AccountEventId>().ok()?;
-            place.parse().ok().filter(|place| *place > 0)
-        });
-        let message = || {
-            let message = format!(
-                "`{text:.60}` is not the `id` of an event of this stream; send the last one as it came, or leave the \
-                 header out"
-            );
-            ApiError::field("Last-Event-ID", "invalid_value", message)
-        };
-        place.map(Self).ok_or_else(message)
     }
 }
 

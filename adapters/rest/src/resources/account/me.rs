@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::{
-    access::auth::{Caller, CallerKey, Credential},
+    caller::{Caller, CallerKey, Credential},
     request::{
         body::{JsonObject, OptionalJsonObject},
         fields::{self, Fields, patched},

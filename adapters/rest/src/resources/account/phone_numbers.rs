@@ -24,7 +24,7 @@ use utoipa::ToSchema;
 
 use crate::resources::{agents, campaigns::create::agent_id};
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         body::JsonObject,
         cursor::Binding,

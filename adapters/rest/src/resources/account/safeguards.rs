@@ -12,7 +12,7 @@ use domain::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         body::JsonObject,
         fields::{Fields, patched},

@@ -1,22 +1,15 @@
 //! Carriers and providers of the installation: a list, and a check of each.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use axum::{
     Router,
     extract::State,
     routing::{get, post},
 };
-use domain::ports::services::{CheckReport, Service, Services};
+use domain::ports::services::{CheckReport, Service};
 use serde::Serialize;
-use tokio::{
-    sync,
-    time::{Instant, timeout},
-};
+use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
 
 use crate::{
@@ -38,29 +31,6 @@ const PAUSE: Duration = Duration::from_secs(10);
 
 /// Longest time of a check.
 const CHECK_WITHIN: Duration = Duration::from_secs(60);
-
-/// Last check of a service. It is locked while one runs.
-type Last = Arc<sync::Mutex<Option<(Instant, CheckReport)>>>;
-
-/// Services of the installation, with the last check of each. Clones share them.
-#[derive(Clone)]
-pub struct CheckedServices {
-    services: Arc<dyn Services>,
-    checks: Arc<Mutex<BTreeMap<String, Last>>>,
-}
-
-impl CheckedServices {
-    /// Wraps services, none of which was checked yet.
-    pub fn new(services: Arc<dyn Services>) -> Self {
-        let checks = Arc::default();
-        Self { services, checks }
-    }
-
-    fn last(&self, service: &Service) -> Last {
-        let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
-        checks.entry(service.name.clone()).or_default().clone()
-    }
-}
 
 /// The services, and the problems of the node that answers.
 #[derive(Serialize, ToSchema)]

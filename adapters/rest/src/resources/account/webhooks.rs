@@ -23,12 +23,12 @@ use utoipa::ToSchema;
 use super::events::choices;
 use crate::resources::agents::tools::{ChangeTimes, url};
 use crate::{
-    access::auth::Caller,
+    access::idempotency::{IdempotencyKey, RequestHash},
+    caller::Caller,
     request::{
         body::{JsonObject, OptionalJsonObject},
         cursor::Binding,
         fields::{self, Fields},
-        idempotency::{IdempotencyKey, RequestHash},
         optimistic::{IfMatch, until_written},
         path_id::PathId,
         query::{NoParameters, Paging, Query},

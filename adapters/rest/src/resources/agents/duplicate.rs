@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 
 use super::{check_references, created, with_graph_warning};
 use crate::{
-    access::auth::Caller,
+    access::idempotency::{IdempotencyKey, RequestHash},
+    caller::Caller,
     request::{
         body::OptionalJsonObject,
         fields::{Fields, name_of_copy},
-        idempotency::{IdempotencyKey, RequestHash},
         path_id::PathId,
         query::{NoParameters, Query},
     },

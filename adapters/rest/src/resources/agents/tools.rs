@@ -13,12 +13,12 @@ use url::Url;
 use utoipa::ToSchema;
 
 use crate::{
-    access::auth::Caller,
+    access::idempotency::{IdempotencyKey, RequestHash},
+    caller::Caller,
     request::{
         body::JsonObject,
         cursor::Binding,
         fields::{Fields, patched},
-        idempotency::{IdempotencyKey, RequestHash},
         optimistic::{IfMatch, until_written},
         path_id::PathId,
         query::{NoParameters, Paging, Query},

@@ -12,12 +12,12 @@ use utoipa::ToSchema;
 
 use super::tools::ChangeTimes;
 use crate::{
-    access::auth::Caller,
+    access::idempotency::{IdempotencyKey, RequestHash},
+    caller::Caller,
     request::{
         body::JsonObject,
         cursor::Binding,
         fields::patched,
-        idempotency::{IdempotencyKey, RequestHash},
         optimistic::{IfMatch, until_written},
         path_id::PathId,
         query::{NoParameters, Paging, Query},

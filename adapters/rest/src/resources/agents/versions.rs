@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use super::{save, view};
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         body::OptionalJsonObject,
         cursor::Binding,

@@ -15,7 +15,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    access::auth::{Caller, CallerKey},
+    caller::{Caller, CallerKey},
     request::{
         cursor::Binding,
         query::{Paging, Parameters, Query, RawQuery},

@@ -18,12 +18,12 @@ use utoipa::ToSchema;
 
 use super::{agent_id, variables};
 use crate::{
-    access::auth::Caller,
+    access::idempotency::{IdempotencyKey, RequestHash},
+    caller::Caller,
     request::{
         body::JsonObject,
         call_language, call_overrides,
         fields::Fields,
-        idempotency::{IdempotencyKey, RequestHash},
         query::{NoParameters, Query},
     },
     resources::campaigns::{begin::require_voice, contacts::count_variables, variables::OpenVariables},

@@ -17,12 +17,12 @@ use super::{
     variables,
 };
 use crate::{
-    access::auth::Caller,
+    access::idempotency::{IdempotencyKey, RequestHash},
+    caller::Caller,
     request::{
         body::JsonObject,
         call_language,
         fields::Fields,
-        idempotency::{IdempotencyKey, RequestHash},
         query::{NoParameters, Query},
     },
     resources::{

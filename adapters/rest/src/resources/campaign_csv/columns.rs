@@ -14,7 +14,7 @@ use crate::{
         contact_fields::{EXTRA_FIELDS, header_refusal, plain},
         fields::NAME_CHARACTERS,
     },
-    response::results_file::{self, field_of, restored, result_columns},
+    resources::results_file::{self, field_of, restored, result_columns},
 };
 
 const PHONE: [&str; 7] = [

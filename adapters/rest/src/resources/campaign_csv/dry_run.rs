@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use super::{Checked, TOO_MANY_UPLOADS, form, upload};
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         call_overrides::{ContactChoices, is_override},
         contact_fields,

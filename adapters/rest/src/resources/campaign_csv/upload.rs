@@ -11,10 +11,10 @@ use tokio::io::AsyncWriteExt;
 
 use super::paced::{Allowance, HeadTooLong, Paced};
 use crate::{
+    access::idempotency::RequestHash,
     request::{
         body::{broken_body, require_type},
         fields::suggestion,
-        idempotency::RequestHash,
     },
     response::error::{ApiError, ApiResult},
 };

@@ -12,12 +12,9 @@ use super::{
     update::{agent_of, hide},
 };
 use crate::{
-    access::auth::CallerKey,
-    request::{
-        body::JsonObject,
-        fields::Fields,
-        idempotency::{IdempotencyKey, RequestHash},
-    },
+    access::idempotency::{IdempotencyKey, RequestHash},
+    caller::CallerKey,
+    request::{body::JsonObject, fields::Fields},
     response::{
         envelope::Reply,
         error::{ApiError, ApiResult, OrNoSuch},

@@ -15,9 +15,12 @@ use domain::{
 
 use super::{Answer, command::command, settings::schedule_texts};
 use crate::{
-    access::auth::CallerKey,
-    request::{idempotency::Replay, request_id::RequestId},
-    response::error::{ApiError, ApiResult, Conflict, OrNoSuch},
+    access::idempotency::Replay,
+    caller::CallerKey,
+    response::{
+        error::{ApiError, ApiResult, Conflict, OrNoSuch},
+        request_id::RequestId,
+    },
     state::RestState,
 };
 

@@ -15,10 +15,10 @@ use super::{
     command::Target,
 };
 use crate::{
+    access::idempotency::{IdempotencyKey, RequestHash},
     request::{
         body::OptionalJsonObject,
         fields::{Fields, kind},
-        idempotency::{IdempotencyKey, RequestHash},
     },
     response::error::{ApiError, ApiResult, Conflict, OrNoSuch},
     state::RestState,

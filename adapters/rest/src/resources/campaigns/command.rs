@@ -10,14 +10,16 @@ use domain::{
 use serde_json::{Map, Value};
 
 use crate::{
-    access::auth::{Caller, CallerKey},
+    caller::{Caller, CallerKey},
     request::{
         fields::Fields,
         path_id::PathId,
         query::{NoParameters, Query},
+    },
+    response::{
+        error::{ApiError, ApiResult, Conflict},
         request_id::RequestId,
     },
-    response::error::{ApiError, ApiResult, Conflict},
     state::RestState,
 };
 

@@ -16,15 +16,17 @@ use super::{
     variables::OpenVariables,
 };
 use crate::{
-    access::auth::{Caller, CallerKey},
+    access::idempotency::{IdempotencyKey, RequestHash, Turn},
+    caller::{Caller, CallerKey},
     request::{
         body::JsonObject,
         fields::{Fields, kind, whole},
-        idempotency::{IdempotencyKey, RequestHash, Turn},
         query::{NoParameters, Query},
+    },
+    response::{
+        error::{ApiError, ApiResult},
         request_id::RequestId,
     },
-    response::error::{ApiError, ApiResult},
     state::RestState,
 };
 

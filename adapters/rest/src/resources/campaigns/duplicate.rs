@@ -12,10 +12,10 @@ use super::{
     settings::dialing_agent,
 };
 use crate::{
+    access::idempotency::{IdempotencyKey, RequestHash, Turn},
     request::{
         body::OptionalJsonObject,
         fields::{Fields, name_of_copy},
-        idempotency::{IdempotencyKey, RequestHash, Turn},
     },
     response::error::{ApiError, ApiResult, Conflict, OrNoSuch},
     state::RestState,

@@ -6,11 +6,9 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::command::Target;
 use crate::{
-    access::auth::Credential,
-    response::{
-        error::{ApiResult, OrNoSuch},
-        sse,
-    },
+    caller::Credential,
+    response::error::{ApiResult, OrNoSuch},
+    sse,
     state::RestState,
 };
 use feed::{Feed, Place};

@@ -21,17 +21,19 @@ use serde_json::{Value, json};
 
 use super::view::ShownResult;
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         contact_fields::EXTRA_FIELDS,
         cursor::Binding,
         path_id::PathId,
         query::{Parameters, Query, RawQuery},
     },
+    resources::results_file::{
+        CollectedColumns, EMAIL, FileParameters, HEADERS, attachment, harmless, header_of, written,
+    },
     response::{
         envelope::{Pagination, Reply},
         error::{ApiError, ApiResult, OrNoSuch},
-        results_file::{CollectedColumns, EMAIL, FileParameters, HEADERS, attachment, harmless, header_of, written},
     },
     state::RestState,
 };

@@ -15,10 +15,10 @@ use tokio::task::JoinHandle;
 
 use super::view::{Campaign, Pacing, ShownContact};
 use crate::{
-    request::request_id::RequestId,
     response::{
         envelope::{Enveloped, InShort, Reply, etag},
         error::ApiResult,
+        request_id::RequestId,
     },
     state::RestState,
 };

@@ -23,7 +23,7 @@ use super::{
     view::CampaignDeleted,
 };
 use crate::{
-    access::auth::CallerKey,
+    caller::CallerKey,
     request::{
         body::JsonObject,
         fields::{Fields, check_name, kind},

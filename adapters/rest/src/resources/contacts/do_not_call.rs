@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::ListParameters;
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         body::JsonObject,
         contact_fields::CreatedAt,

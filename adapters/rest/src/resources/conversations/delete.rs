@@ -4,7 +4,7 @@ use axum::extract::State;
 use domain::{conversation::ConversationDeleted, id::AttemptId, ports::store::StoreError};
 
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         path_id::PathId,
         query::{NoParameters, Query},

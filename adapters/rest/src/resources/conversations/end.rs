@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::detail_of;
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         body::OptionalJsonObject,
         fields,

@@ -7,7 +7,7 @@ use domain::{
 };
 
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         cursor::Binding,
         path_id::PathId,

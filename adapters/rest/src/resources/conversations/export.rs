@@ -18,12 +18,10 @@ use super::{
     filters::{Resolved, Wanted, filters, next_place},
 };
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::query::{Parameters, Query, RawQuery},
-    response::{
-        error::{ApiError, ApiResult},
-        results_file::{CollectedColumns, FileParameters, attachment, harmless, written},
-    },
+    resources::results_file::{CollectedColumns, FileParameters, attachment, harmless, written},
+    response::error::{ApiError, ApiResult},
     state::RestState,
 };
 

@@ -6,6 +6,5 @@ pub mod operate;
 pub mod operator_audio;
 pub mod socket;
 pub mod text;
-pub mod text_queue;
 pub mod tickets;
 pub mod watch;

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::recording::{finished, unread};
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         path_id::PathId,
         query::{Parameters, Query, RawQuery},

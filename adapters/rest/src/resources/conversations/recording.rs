@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         path_id::PathId,
         query::{NoParameters, Query},

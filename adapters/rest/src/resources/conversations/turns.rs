@@ -4,7 +4,7 @@ use axum::extract::State;
 use domain::{conversation, id::AttemptId, time::Timestamp};
 
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         cursor::Binding,
         path_id::PathId,

@@ -18,11 +18,11 @@ use super::{
     view::Document,
 };
 use crate::{
-    access::auth::Caller,
+    access::idempotency::{IdempotencyKey, RequestHash, Turn},
+    caller::Caller,
     request::{
         body::JsonObject,
         fields::Fields,
-        idempotency::{IdempotencyKey, RequestHash, Turn},
         path_id::PathId,
         query::{NoParameters, Query},
     },

@@ -11,11 +11,11 @@ use serde_json::{Map, Value};
 
 use super::{list::ListParameters, removed, view::Group};
 use crate::{
-    access::auth::Caller,
+    access::idempotency::{IdempotencyKey, RequestHash},
+    caller::Caller,
     request::{
         body::JsonObject,
         fields::{Fields, kind},
-        idempotency::{IdempotencyKey, RequestHash},
         path_id::PathId,
         query::{NoParameters, Query},
     },

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::group::{DOCUMENT_IDS, document_ids};
 use crate::{
-    access::auth::Caller,
+    caller::Caller,
     request::{
         body::JsonObject,
         fields::Fields,

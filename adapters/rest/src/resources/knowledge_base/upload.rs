@@ -9,10 +9,10 @@ use sha2::{Digest, Sha256};
 use tokio::io::AsyncWriteExt;
 
 use crate::{
+    access::idempotency::RequestHash,
     request::{
         body::{broken_body, require_type},
         fields::{NAME_CHARACTERS, check_name, suggestion},
-        idempotency::RequestHash,
     },
     resources::campaign_csv::paced::{Allowance, HeadTooLong, Paced},
     response::error::{ApiError, ApiResult},

@@ -12,9 +12,9 @@ use crate::{
     attempts::{attempt_guard::bind_claim, told_again},
     engine::{
         Work,
+        dial_journal::DialNote,
         rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, places, unavailable, unique},
     },
-    nodes::dial_journal::DialNote,
 };
 
 /// Returns the indexes of the notes that are ahead of the database.

@@ -21,14 +21,10 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::{
-    access::{
-        auth::{self, Credential},
-        concurrency_limit::ConcurrencySlot,
-    },
-    response::{
-        error::ApiError,
-        sse::{self, Looks, Source},
-    },
+    caller::{self, Credential},
+    limits::concurrency_limit::ConcurrencySlot,
+    response::error::ApiError,
+    sse::{self, Looks, Source},
     state::RestState,
 };
 
@@ -201,7 +197,7 @@ impl Feed {
             return Ok(());
         }
         self.looks.next().await;
-        match auth::account_of(&*self.store, &self.credential).await {
+        match caller::account_of(&*self.store, &self.credential).await {
             Ok(_) => {}
             // The key was replaced or the session has ended meanwhile.
             Err(ApiError::Unauthorized(_)) => {

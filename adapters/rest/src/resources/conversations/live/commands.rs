@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep};
 use utoipa::ToSchema;
 
 use crate::{
-    access::auth::{Caller, CallerKey},
+    caller::{Caller, CallerKey},
     request::{
         body::JsonObject,
         fields::Fields,

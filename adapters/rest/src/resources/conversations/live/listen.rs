@@ -29,9 +29,10 @@ use tokio::{
 
 use super::{
     socket::{Format, Goodbye, LiveSocket, come_again, open},
-    tickets::{Bearer, TicketParameters, TicketPurpose, admit, elsewhere, no_longer_allowed},
+    tickets::{TicketParameters, admit, elsewhere, no_longer_allowed},
     watch::{follow, stopped},
 };
+use crate::state::live_access::{Bearer, TicketPurpose};
 use crate::{
     request::{path_id::PathId, query::Query},
     response::error::ApiResult,

@@ -21,8 +21,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use super::{
     operator_audio::OperatorAudio,
     socket::{Format, Goodbye, LiveSocket, come_again, open},
-    tickets::{Bearer, TicketParameters, TicketPurpose, admit, elsewhere, no_longer_allowed},
+    tickets::{TicketParameters, admit, elsewhere, no_longer_allowed},
 };
+use crate::state::live_access::{Bearer, TicketPurpose};
 use crate::{
     request::{path_id::PathId, query::Query},
     response::error::{ApiError, ApiResult, Conflict},

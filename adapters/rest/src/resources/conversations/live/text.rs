@@ -28,12 +28,12 @@ use utoipa::ToSchema;
 
 use super::{
     commands::{ended_or, impossible, require_in_progress, required_text, status},
-    text_queue::MOST_TEXTS,
     tickets::elsewhere,
     watch::follow,
 };
+use crate::state::text_queue::MOST_TEXTS;
 use crate::{
-    access::auth::{Caller, CallerKey},
+    caller::{Caller, CallerKey},
     request::{
         body::JsonObject,
         fields::Fields,

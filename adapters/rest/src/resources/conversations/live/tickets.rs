@@ -3,12 +3,6 @@
 //! A browser cannot send an API key with a WebSocket. So it gets a ticket: a secret that works once, soon, for one call
 //! and one purpose, at the node that holds the call.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
-
 use axum::{
     extract::{State, ws::close_code},
     http::{HeaderMap, HeaderValue, Uri, header},
@@ -18,11 +12,10 @@ use domain::{
     id::{AccountId, AttemptId},
     ports::store::Store,
     scope::Scope,
-    secret_token::{SecretToken, TokenHash},
 };
 use peers::{Elsewhere, Shown};
 use serde::Serialize;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use url::Url;
 use utoipa::ToSchema;
 
@@ -30,13 +23,10 @@ use super::{
     commands::{require_in_progress, status},
     operate::require_free,
     socket::Goodbye,
-    text_queue::TextQueues,
 };
+use crate::state::live_access::{Bearer, LASTS, MOST_OF_A_CALL, TicketPurpose};
 use crate::{
-    access::{
-        auth::{self, Caller, CallerKey, Credential},
-        concurrency_limit::{ConcurrencyLimit, ConcurrencySlot},
-    },
+    caller::{self, Caller, CallerKey, Credential},
     request::{
         body::JsonObject,
         fields::Fields,
@@ -46,138 +36,13 @@ use crate::{
     response::{
         envelope::Reply,
         error::{ApiError, ApiResult, Conflict},
-        sse::HEARTBEAT,
     },
+    sse::HEARTBEAT,
     state::RestState,
 };
 
-/// Time for which a ticket is valid.
-const LASTS: Duration = Duration::from_secs(30);
-
-/// Maximum unused tickets of a call.
-const MOST_OF_A_CALL: usize = 50;
-
 const NO_TICKET: &str = "no such ticket: it is unknown, used, older than 30 s, or for another call or purpose; get a new one \
                          with `POST /conversations/{conversationId}/live-tickets`";
-
-/// Purpose of a ticket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TicketPurpose {
-    /// Hear the call.
-    Listen,
-    /// Take the call over.
-    Operate,
-}
-
-impl TicketPurpose {
-    const ALL: [Self; 2] = [Self::Listen, Self::Operate];
-
-    /// Returns its word in the API, which is also the last part of the WebSocket's path.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Listen => "listen",
-            Self::Operate => "operate",
-        }
-    }
-}
-
-/// Client that got a ticket.
-#[derive(Debug, Clone)]
-pub struct Bearer {
-    /// Account of the call.
-    pub account: AccountId,
-    /// Name of its key or session.
-    pub by: String,
-    /// The key or session itself.
-    credential: Credential,
-    /// Origin of the page with the session's cookie. Only that page may use the ticket.
-    origin: Option<String>,
-}
-
-/// A ticket that was not used yet.
-struct Unused {
-    hash: TokenHash,
-    purpose: TicketPurpose,
-    until: Instant,
-    bearer: Bearer,
-}
-
-/// Shared state of WebSockets and texts to live calls.
-#[derive(Clone)]
-pub struct LiveAccess {
-    tickets: Arc<Mutex<HashMap<AttemptId, Vec<Unused>>>>,
-    listeners: ConcurrencyLimit,
-    texts: TextQueues,
-    /// Origins whose pages may open a WebSocket with a key's ticket; `*` allows all.
-    origins: Arc<[String]>,
-}
-
-impl LiveAccess {
-    /// Creates an access without tickets, for at most `listeners` listeners at once, of which an account may have half,
-    /// rounded up. Pages of `origins` may listen too.
-    pub fn new(listeners: usize, origins: &[String]) -> Self {
-        Self {
-            tickets: Arc::default(),
-            listeners: ConcurrencyLimit::new(listeners.div_ceil(2), listeners),
-            texts: TextQueues::default(),
-            origins: origins.into(),
-        }
-    }
-
-    /// Takes a place of a listener for an account. Returns a 503 if there is none.
-    pub fn listener(&self, account: AccountId) -> ApiResult<ConcurrencySlot> {
-        self.listeners.take(account).ok_or_else(|| {
-            let message = match self.listeners.is_account_full(account) {
-                true => {
-                    "this account has as many listeners at this node as an account may: half of \
-                     RINGBACK_MAX_LISTENERS; close one, or try again later"
-                }
-                false => "this node has as many listeners as RINGBACK_MAX_LISTENERS allows; try again later",
-            };
-            ApiError::Unavailable(message.into())
-        })
-    }
-
-    /// Returns the queues of texts.
-    pub fn texts(&self) -> &TextQueues {
-        &self.texts
-    }
-
-    /// Makes a ticket. Returns none if too many of the call wait.
-    fn issue(&self, call: AttemptId, purpose: TicketPurpose, bearer: Bearer) -> Option<SecretToken> {
-        let now = Instant::now();
-        let mut tickets = self.tickets.lock().unwrap_or_else(PoisonError::into_inner);
-        tickets.retain(|_, unused| {
-            unused.retain(|ticket| ticket.until > now);
-            !unused.is_empty()
-        });
-        let unused = tickets.entry(call).or_default();
-        if unused.len() >= MOST_OF_A_CALL {
-            return None;
-        }
-        let token = SecretToken::random();
-        unused.push(Unused {
-            hash: token.hash(),
-            purpose,
-            until: now + LASTS,
-            bearer,
-        });
-        Some(token)
-    }
-
-    /// Uses a ticket up. Returns none if it is not valid.
-    fn redeem(&self, call: AttemptId, purpose: TicketPurpose, ticket: &str) -> Option<Bearer> {
-        let hash = SecretToken::parse(ticket)?.hash();
-        let mut tickets = self.tickets.lock().unwrap_or_else(PoisonError::into_inner);
-        let unused = tickets.get_mut(&call)?;
-        let found = unused
-            .iter()
-            .position(|ticket| ticket.hash == hash && ticket.purpose == purpose)?;
-        let ticket = unused.swap_remove(found);
-        (ticket.until > Instant::now()).then_some(ticket.bearer)
-    }
-}
 
 /// A ticket for a WebSocket to a live call.
 #[derive(Serialize, ToSchema)]
@@ -271,7 +136,7 @@ pub async fn require_allowed(state: &RestState, account: AccountId) -> ApiResult
 /// Returns why a client may no longer follow a call of its account: its key or session has become invalid or lost the
 /// scope, or the account allows nobody to. If the store does not answer, it still may.
 pub async fn why_not_anymore(store: &dyn Store, account: AccountId, credential: &Credential) -> Option<&'static str> {
-    if auth::has_lost(store, credential, Scope::Live).await {
+    if caller::has_lost(store, credential, Scope::Live).await {
         return Some("the key or session is no longer valid, or has lost the scope `live`");
     }
     let allows = store.safeguards(account).await;

@@ -27,18 +27,14 @@ use super::{
     tickets::{elsewhere, require_allowed, why_not_anymore},
 };
 use crate::{
-    access::{
-        auth::{Caller, Credential},
-        concurrency_limit::ConcurrencySlot,
-    },
+    caller::{Caller, Credential},
+    limits::concurrency_limit::ConcurrencySlot,
     request::{
         path_id::PathId,
         query::{NoParameters, Query},
     },
-    response::{
-        error::{ApiError, ApiResult},
-        sse::{self, HEARTBEAT, Source},
-    },
+    response::error::{ApiError, ApiResult},
+    sse::{self, HEARTBEAT, Source},
     state::RestState,
 };
 

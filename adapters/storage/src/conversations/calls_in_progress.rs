@@ -9,7 +9,7 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use crate::{
-    conversations::callee,
+    callee,
     engine::{
         Work,
         rows::{Bound, Columns, bind_all, composed, unavailable},
