@@ -2,6 +2,7 @@
 
 mod attacks;
 mod audio;
+mod transfers;
 
 use std::{
     collections::BTreeMap,

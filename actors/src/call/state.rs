@@ -382,7 +382,7 @@ impl State {
     pub fn replaces_media(&self) -> bool {
         let may_come_back = match self.phase {
             Phase::Transferring(hand_over) => !hand_over.is_back(),
-            Phase::Listening | Phase::Thinking | Phase::Speaking => self.leg.outlived,
+            Phase::Listening | Phase::Thinking | Phase::Speaking | Phase::Operator { .. } => self.leg.outlived,
             _ => false,
         };
         may_come_back && self.leg.stream_open && !self.leg.over

@@ -15,7 +15,7 @@ impl State {
         if matches!(self.phase, Phase::HangingUp { .. } | Phase::Ended) {
             return;
         }
-        self.operator_gone("call_ended", fx);
+        self.operator_gone(if self.transferred { "transferred" } else { "call_ended" }, fx);
         self.drop_reply(fx);
         self.keep_keys(fx);
         if self.leg.dialed && !self.leg.over {

@@ -255,9 +255,12 @@ impl State {
             return;
         }
         match self.phase {
-            Phase::Listening | Phase::Thinking | Phase::Speaking => return self.caller_came_back(now_ms, fx),
+            Phase::Listening | Phase::Thinking | Phase::Speaking | Phase::Operator { .. } => {
+                return self.caller_came_back(now_ms, fx);
+            }
             Phase::Lost(resume) => return self.media_is_back(resume, now_ms, fx),
             Phase::Transferring(_) => {
+                self.operator_leaves_transfer("transferred", fx);
                 self.join_stream(now_ms, fx);
                 return self.caller_is_back(fx);
             }

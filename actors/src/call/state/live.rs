@@ -74,17 +74,25 @@ impl State {
 
     /// Returns why the call cannot carry out a command now.
     pub fn refusal(&self, wanted: &CommandKind) -> Option<String> {
-        let presses = matches!(wanted, CommandKind::Digits { .. }) && self.is_in_menu();
-        if let Some(why) = self.not_in_conversation().filter(|_| !presses) {
+        let may = match wanted {
+            CommandKind::Digits { .. } => self.has_operator() || self.is_in_menu(),
+            CommandKind::Transfer { .. } => self.has_operator(),
+            _ => false,
+        };
+        if let Some(why) = self.not_in_conversation().filter(|_| !may) {
             return Some(why);
         }
         let full = |what: &str, most: usize| Some(format!("{most} {what} already, and no more are taken"));
         match wanted {
-            CommandKind::Transfer { .. } if self.commands.transfer.is_some() => {
-                Some("the call is being transferred already".to_owned())
-            }
             CommandKind::Transfer { .. } if self.leg.id.is_none() => {
                 Some("the carrier has not named the call yet".to_owned())
+            }
+            CommandKind::Transfer { message, .. } if self.has_operator() => {
+                let why = "the operator announces the transfer: leave out `message`";
+                message.is_some().then(|| why.to_owned())
+            }
+            CommandKind::Transfer { .. } if self.commands.transfer.is_some() => {
+                Some("the call is being transferred already".to_owned())
             }
             CommandKind::Say { .. } | CommandKind::Transfer { .. } if self.commands.words.len() >= MOST_WORDS => {
                 full("texts wait to be said", MOST_WORDS)
@@ -102,7 +110,10 @@ impl State {
             return Some("the call's audio connection is lost".to_owned());
         }
         let state = json!(self.phase());
-        let named = format!("the call is `{}`", state.as_str().unwrap_or_default());
+        let mut named = format!("the call is `{}`", state.as_str().unwrap_or_default());
+        if let Some(by) = self.operator().filter(|_| self.has_operator()) {
+            named.push_str(&format!("; {by} has it and can speak, or give it back first"));
+        }
         (!self.in_conversation()).then_some(named)
     }
 
@@ -134,6 +145,11 @@ impl State {
                 };
                 let (to, kind) = (wanted.to.as_str(), kind_word(wanted.kind));
                 record("transfer_wanted", json!({ "by": by, "to": to, "kind": kind }));
+                if self.has_operator() {
+                    // The operator's transfer takes the place of one that waits for the agent.
+                    self.commands.transfer = None;
+                    return self.hand_on(wanted, now_ms, fx);
+                }
                 let announced = message.unwrap_or_else(|| self.rules.phrases.handing_on.to_owned());
                 self.commands.words.push_back(announced);
                 self.commands.transfer = Some(wanted);

@@ -48,6 +48,11 @@ impl State {
         operator.map(|operator| operator.by.as_str())
     }
 
+    /// Returns whether an operator has the call and speaks with the user.
+    pub(super) fn has_operator(&self) -> bool {
+        self.phase == Phase::Operator { leaving: false }
+    }
+
     /// Returns whether an operator gave the call back whose last words are still awaited.
     fn operator_leaves(&self) -> bool {
         self.phase == Phase::Operator { leaving: true }
@@ -88,7 +93,7 @@ impl State {
         if self.phase == Phase::Ended || said.text.trim().is_empty() {
             return;
         }
-        if matches!(self.phase, Phase::Operator { .. }) {
+        if self.operator.is_some() {
             // The operator answers what waited for the agent.
             self.forget_words();
         }
@@ -98,30 +103,41 @@ impl State {
     }
 
     /// Handles an operator who leaves. After a call that was given back, the agent waits until the operator's last
-    /// words are known. Otherwise it speaks at once.
+    /// words are known. Otherwise it speaks at once. A transfer in progress goes on.
     pub(super) fn operator_left(&mut self, left: OperatorLeft, now_ms: u64, fx: &mut Vec<Effect>) {
-        let (Phase::Operator { leaving: false }, Some(operator)) = (&self.phase, &self.operator) else {
+        let Some(by) = self.operator().map(str::to_owned) else {
             return;
         };
-        let by = operator.by.clone();
-        fx.push(Effect::UnseatOperator);
-        match left {
-            OperatorLeft::GivenBack { note } => {
-                self.record_left("given_back", fx);
-                if let Some(note) = note {
-                    self.keep_note(&by, note, now_ms, fx);
-                }
-                self.phase = Phase::Operator { leaving: true };
-            }
-            OperatorLeft::Lost => {
-                self.record_left("lost", fx);
-                self.agent_is_back(true, now_ms, fx);
-            }
-            OperatorLeft::NotAllowed => {
-                self.record_left("not_allowed", fx);
-                self.agent_is_back(true, now_ms, fx);
-            }
+        let speaks = self.has_operator();
+        let (reason, note) = match left {
+            OperatorLeft::GivenBack { note } => ("given_back", note),
+            OperatorLeft::Lost => ("lost", None),
+            OperatorLeft::NotAllowed => ("not_allowed", None),
+        };
+        if speaks {
+            fx.push(Effect::UnseatOperator);
+            self.record_left(reason, fx);
+        } else {
+            self.operator_leaves_transfer(reason, fx);
         }
+        if let Some(note) = note {
+            self.keep_note(&by, note, now_ms, fx);
+        }
+        if speaks && reason == "given_back" {
+            self.phase = Phase::Operator { leaving: true };
+        } else if speaks {
+            self.agent_is_back(true, now_ms, fx);
+        }
+    }
+
+    /// Gives the call back to its operator after a transfer that failed. Returns false if it has none.
+    pub(super) fn operator_goes_on(&mut self, overdue: bool) -> bool {
+        let Some(operator) = &mut self.operator else {
+            return false;
+        };
+        operator.overdue |= overdue;
+        self.phase = Phase::Operator { leaving: false };
+        true
     }
 
     /// Gives the call back to the agent, since all that the operator said is known.
@@ -134,7 +150,7 @@ impl State {
     /// Notes that the call goes on without its operator, if it has one. Returns whether the call's time was up
     /// meanwhile.
     pub(super) fn operator_gone(&mut self, reason: &str, fx: &mut Vec<Effect>) -> bool {
-        if self.operator.is_some() && self.phase == (Phase::Operator { leaving: false }) {
+        if self.operator().is_some() {
             self.record_left(reason, fx);
             fx.push(Effect::UnseatOperator);
         }

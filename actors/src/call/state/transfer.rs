@@ -216,6 +216,7 @@ impl State {
     /// gets another one. In other transfers the close shows that a request whose answer was lost has been
     /// taken.
     pub(super) fn media_closed_in_transfer(&mut self, clean: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.operator_leaves_transfer("transferred", fx);
         let Phase::Transferring(hand_over) = &mut self.phase else {
             return;
         };
@@ -226,6 +227,13 @@ impl State {
         } else if !clean && !self.leg.over {
             hand_over.socket = Socket::Died;
             fx.push(Effect::SetTimer(CallTimer::Reopen, REOPEN_AFTER_MS));
+        }
+    }
+
+    /// Lets the transfer go on without the operator who wanted it, if there is one.
+    pub(super) fn operator_leaves_transfer(&mut self, reason: &str, fx: &mut Vec<Effect>) {
+        if self.operator_gone(reason, fx) {
+            self.overdue_in_transfer();
         }
     }
 
@@ -262,7 +270,7 @@ impl State {
             return;
         }
         fx.push(Effect::SetTimer(CallTimer::Filler, COMFORT_MS));
-        if self.leg.stream_open && self.speech.is_none() && !self.user.speaking {
+        if self.leg.stream_open && self.speech.is_none() && !self.user.speaking && self.operator.is_none() {
             let filler = fillers[hand_over.comforted % fillers.len()];
             hand_over.comforted += 1;
             self.say_all(filler, false, fx);
@@ -278,6 +286,7 @@ impl State {
             | Phase::Listening
             | Phase::Thinking
             | Phase::Speaking
+            | Phase::Operator { .. }
             | Phase::Lost(_)
             | Phase::Closing { .. }
                 if tried =>
@@ -369,7 +378,9 @@ impl State {
             self.end(EndReason::Completed, fx);
         } else if self.leg.stream_open {
             self.leg.outlived = !hand_over.back;
-            self.go_on_after_transfer(hand_over.overdue, fx);
+            if !self.operator_goes_on(hand_over.overdue) {
+                self.go_on_after_transfer(hand_over.overdue, fx);
+            }
         } else {
             let resume = Resume::Transfer {
                 overdue: hand_over.overdue,
@@ -387,6 +398,7 @@ impl State {
     /// Handles a caller who comes back over another media socket than the one kept meanwhile, after the
     /// report that nobody was reached. The caller has not heard the words spoken since that report.
     pub(super) fn caller_came_back(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        let overdue = self.operator_gone("lost", fx);
         self.drop_reply(fx);
         self.keep_keys(fx);
         self.leave_listening(now_ms, fx);
@@ -394,7 +406,7 @@ impl State {
         self.speech = None;
         self.reply.transfer = None;
         self.join_stream(now_ms, fx);
-        self.go_on_after_transfer(false, fx);
+        self.go_on_after_transfer(overdue, fx);
     }
 
     /// Continues with the caller after the transfer.

@@ -21,6 +21,9 @@ impl Speaking {
         let keys: String = keys.chars().take(MOST_KEYS).collect();
         let samples = generate::keys(&keys, self.format.sample_rate);
         let format = self.format;
+        if let Some(live) = self.current.as_mut().and_then(|current| current.live.as_mut()) {
+            return live.press(&samples);
+        }
         let current = self.current.get_or_insert_with(|| Current::new(KEYS, true, format));
         current.last = true;
         let mut encoded = Vec::new();

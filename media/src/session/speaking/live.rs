@@ -39,6 +39,8 @@ const FADE_MS: u64 = 20;
 /// Audio that has arrived and was not sent.
 pub(super) struct Live {
     waiting: VecDeque<i16>,
+    /// Whether tones of keys wait. Until they were sent, nothing else is taken.
+    pressing: bool,
     samples_per_ms: usize,
     /// Most milliseconds sent ahead.
     ahead_ms: u64,
@@ -54,6 +56,7 @@ impl Live {
     fn new(samples_per_ms: u64, ahead_ms: u64) -> Self {
         Self {
             waiting: VecDeque::new(),
+            pressing: false,
             samples_per_ms: samples_per_ms as usize,
             ahead_ms: ahead_ms.min(AHEAD_MS),
             flows: false,
@@ -72,6 +75,9 @@ impl Live {
         if self.ended {
             return 0;
         }
+        if self.pressing {
+            return samples.len();
+        }
         self.waiting.extend(samples);
         let most = self.samples(MOST_WAITING_MS.saturating_sub(self.until_ms.saturating_sub(now_ms)));
         let dropped = self.waiting.len().saturating_sub(most);
@@ -85,6 +91,12 @@ impl Live {
         }
         self.waiting.drain(..dropped);
         dropped
+    }
+
+    /// Takes the tones of keys, which follow what waits.
+    pub(super) fn press(&mut self, tones: &[i16]) {
+        self.waiting.extend(tones);
+        self.pressing = true;
     }
 
     /// Returns the next message for the line, if it is time.
@@ -113,6 +125,7 @@ impl Live {
             fade_end(&mut message, seam);
             self.flows = false;
         }
+        self.pressing &= !self.waiting.is_empty();
         self.until_ms = self.until_ms.max(now_ms) + FRAME_MS;
         Some(message)
     }

@@ -228,6 +228,33 @@ fn audio_faster_than_time_is_bounded_and_the_oldest_is_dropped() {
 }
 
 #[test]
+fn the_tones_of_keys_take_the_place_of_an_operators_audio_and_it_goes_on_after_them() {
+    for abilities in [CARRIER, MARKLESS, PACED] {
+        let mut line = Line::new(abilities);
+        line.joins();
+        line.operator(300);
+        let pressed_ms = line.bench.now_ms;
+        line.bench.session.press("12", pressed_ms);
+        let mut dropped = 0;
+        for _ in 0..100 {
+            dropped += line.frames(1);
+            line.silence(20);
+        }
+        let tones_ms = crate::tone::generate::keys("12", 8_000).len() / MS;
+        let dropped_ms = dropped / MS;
+        assert!(
+            dropped_ms.abs_diff(tones_ms) <= 100,
+            "{abilities:?}: {dropped_ms} of {tones_ms} ms"
+        );
+        assert!(
+            line.sound_ms(pressed_ms + 1_000) >= 900,
+            "{abilities:?}: the operator is heard again"
+        );
+        assert!(line.bench.session.speaking.is_live(), "{abilities:?}");
+    }
+}
+
+#[test]
 fn late_frames_make_a_gap_and_no_click() {
     for abilities in [CARRIER, PACED] {
         let mut line = Line::new(abilities);

@@ -23,12 +23,16 @@ pub(super) fn say(words: &str, interrupt: bool) -> CommandKind {
     CommandKind::Say { text, interrupt }
 }
 
-fn transfer() -> CommandKind {
+pub(super) fn transfer() -> CommandKind {
+    announced_transfer(Some("I connect you."))
+}
+
+pub(super) fn announced_transfer(message: Option<&str>) -> CommandKind {
     let to = json!({ "transferType": "conference", "transferDestination": { "phoneNumber": "+15550100007" } });
     let transfer: NumberTransfer = serde_json::from_value(to).unwrap();
     CommandKind::Transfer {
         transfer,
-        message: Some("I connect you.".into()),
+        message: message.map(str::to_owned),
     }
 }
 
@@ -335,7 +339,6 @@ fn a_call_that_cannot_names_its_state_and_what_waits_is_bounded() {
         (CallPhase::Ringing, "`ringing`"),
         (CallPhase::Voicemail, "`voicemail`"),
         (CallPhase::Transferring, "`transferring`"),
-        (CallPhase::Operator, "`operator`"),
         (CallPhase::Closing, "`closing`"),
         (CallPhase::Ended, "`ended`"),
     ] {

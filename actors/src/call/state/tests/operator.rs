@@ -1,10 +1,11 @@
 //! An operator who has the call.
 
 use super::{
-    live::{VOICE, command, over, recorded, say},
+    live::{VOICE, announced_transfer, command, over, recorded, say, transfer},
     midcall::{self, run, spoken},
     *,
 };
+use crate::call::CommandKind;
 use domain::ports::language_model::Speaker;
 
 pub(super) fn said(words: &str, at_ms: u64) -> StreamEvent {
@@ -36,6 +37,28 @@ pub(super) fn any_coming_or_going() -> impl Strategy<Value = Event> {
         Just(gives_back(None)),
         Just(LOST),
     ]
+}
+
+/// Returns a call whose operator has it transferred, and the effects.
+fn transferring() -> (State, Vec<Effect>) {
+    let (state, effects) = run(
+        at(CallPhase::Operator),
+        [
+            (command(announced_transfer(None)), 5_000),
+            (midcall::asked(Ok(())), 5_100),
+        ],
+    );
+    assert_eq!(
+        (state.phase(), state.operator()),
+        (CallPhase::Transferring, Some("Ada"))
+    );
+    (state, effects)
+}
+
+fn left_for(effects: &[Effect]) -> Vec<String> {
+    let left = recorded(effects, "operator_left").into_iter();
+    left.map(|detail| detail["reason"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// Returns who said what, as the model reads it.
@@ -308,4 +331,118 @@ fn a_wish_never_to_be_called_again_holds_also_if_an_operator_hears_it() {
         (turns(&effects), state.phase()),
         (vec!["Never call me again."], CallPhase::Operator)
     );
+}
+
+#[test]
+fn an_operator_presses_keys_and_has_nothing_said_for_them() {
+    let digits = CommandKind::Digits { digits: "1w2".into() };
+    let (state, effects) = run(at(CallPhase::Operator), [(command(digits), 4_000)]);
+    assert!(effects.contains(&Effect::Press("1w2".into())) && state.phase() == CallPhase::Operator);
+    for (kind, named) in [
+        (
+            say("Hi.", true),
+            "the call is `operator`; Ada has it and can speak, or give it back first",
+        ),
+        (transfer(), "the operator announces the transfer: leave out `message`"),
+    ] {
+        assert_eq!(state.refusal(&kind).as_deref(), Some(named));
+        let (_, effects) = run(state.clone(), [(command(kind), 5_000)]);
+        assert!(effects.is_empty(), "{effects:?}");
+    }
+}
+
+#[test]
+fn an_operators_transfer_begins_at_once_and_ends_the_takeover() {
+    let (state, effects) = transferring();
+    let asked = |effect: &Effect| matches!(effect, Effect::Transfer { try_no: 1, .. });
+    assert!(effects.iter().any(asked) && spoken(&effects).is_empty());
+    assert_eq!(recorded(&effects, "transfer_wanted").len(), 1);
+    assert!(left_for(&effects).is_empty());
+    assert_eq!(state.operate_refusal(), Some(OperateRefusal::Taken("Ada".into())));
+    // Both still talk, and the agent comforts nobody.
+    let (state, effects) = run(
+        state,
+        [
+            (Event::Stream(said("I connect you.", 5_200)), 6_000),
+            (midcall::utterance("Thanks.", 6_100, 6_500), 6_600),
+            (Event::Timer(CallTimer::Filler), 13_000),
+        ],
+    );
+    assert_eq!(
+        (turns(&effects), acts(&effects)),
+        (vec!["I connect you.", "Thanks."], false)
+    );
+    let answered = Event::Progress(CallProgress::Transferred);
+    let (state, effects) = run(state, [(answered, 20_000)]);
+    assert_eq!(left_for(&effects), ["transferred"]);
+    assert!(effects.contains(&Effect::UnseatOperator) && !midcall::hangs_up(&effects));
+    let (_, effects) = run(state, [(LOST, 20_100)]);
+    assert!(effects.is_empty(), "told once: {effects:?}");
+}
+
+#[test]
+fn an_operator_keeps_a_call_whose_transfer_failed_while_the_line_stood() {
+    let refused = [
+        (command(announced_transfer(None)), 5_000),
+        (midcall::asked(Err("busy")), 5_100),
+    ];
+    let (refused, effects) = run(at(CallPhase::Operator), refused);
+    let failed = Event::Progress(CallProgress::TransferFailed("busy".into()));
+    let (failed, later) = run(transferring().0, [(failed, 20_000)]);
+    for (state, effects) in [(refused, effects), (failed, later)] {
+        assert_eq!((state.phase(), state.operator()), (CallPhase::Operator, Some("Ada")));
+        assert_eq!(recorded(&effects, "transfer_failed").len(), 1);
+        assert!(left_for(&effects).is_empty() && !effects.contains(&Effect::UnseatOperator));
+        assert!(spoken(&effects).is_empty());
+        // The caller may come back over another socket, without the operator.
+        let (state, effects) = run(state, [(Event::MediaOpened, 21_000)]);
+        assert_eq!((left_for(&effects), state.operator()), (vec!["lost".to_owned()], None));
+        assert_eq!(spoken(&effects), [rules().phrases.nobody_there]);
+    }
+    // Time that was up during the transfer is looked at again afterwards.
+    let (state, _) = run(
+        transferring().0,
+        [
+            (Event::Timer(CallTimer::MaxDuration), 6_000),
+            (Event::Progress(CallProgress::TransferFailed("busy".into())), 20_000),
+        ],
+    );
+    let (state, _) = run(state, [(LOST, 21_000)]);
+    assert_eq!(state.phase(), CallPhase::Closing);
+}
+
+#[test]
+fn a_transfer_goes_on_without_an_operator_who_is_gone_and_the_agent_is_back_if_it_fails() {
+    let closed = Event::Stream(StreamEvent::MediaClosed { clean: true });
+    for (event, reason) in [
+        (closed, "transferred"),
+        (Event::MediaOpened, "transferred"),
+        (LOST, "lost"),
+        (gives_back(Some("Be kind.")), "given_back"),
+    ] {
+        let (state, effects) = run(transferring().0, [(event.clone(), 6_000)]);
+        assert_eq!(
+            (left_for(&effects), state.operator()),
+            (vec![reason.to_owned()], None),
+            "{event:?}"
+        );
+        assert!(effects.contains(&Effect::UnseatOperator) && state.phase() == CallPhase::Transferring);
+        let failed = Event::Progress(CallProgress::TransferFailed("busy".into()));
+        let (state, mut effects) = run(state, [(failed, 20_000)]);
+        if state.lacks_media() {
+            effects.extend(run(state, [(Event::MediaOpened, 21_000)]).1);
+        }
+        assert_eq!(spoken(&effects), [rules().phrases.nobody_there], "{event:?}");
+    }
+}
+
+#[test]
+fn a_caller_who_hangs_up_during_an_operators_transfer_ends_the_call() {
+    let ended = Event::Progress(CallProgress::Ended(EndCause::Completed));
+    for (event, ms) in [(ended, 4_000), (Event::HangUp, 0)] {
+        let (state, mut effects) = run(transferring().0, [(event, 6_000)]);
+        effects.extend(run(state, [(Event::Timer(CallTimer::Transfer), 6_000 + ms)]).1);
+        assert_eq!(left_for(&effects), ["call_ended"], "{effects:?}");
+        assert!(recorded(&effects, "transferred").is_empty());
+    }
 }

@@ -173,7 +173,7 @@ async fn run(
             heard = line.heard() => {
                 let Some(samples) = heard else {
                     socket.tell(&json!({ "event": "end" })).await;
-                    return Some((close_code::NORMAL, "the call is over, or its audio was lost".into()));
+                    return Some((close_code::NORMAL, "the call is over or transferred, or its audio was lost".into()));
                 };
                 if audio.hear(&samples).is_err() {
                     return unconvertible();
