@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::StreamExt;
 use serde_json::json;
 use sim::exchange::{LogEvent, Script, Step};
 
@@ -41,12 +42,19 @@ async fn a_caller_who_asks_is_transferred_to_the_number_of_the_rule() {
     agent["conversationConfig"]["agent"]["prompt"]["builtInTools"]["transferToNumber"] =
         json!({ "enabled": true, "transferRuleIds": rules });
     let agent = world.agent(agent).await;
+    let stream = world.client.request("GET", "/public/v1/events?type=call.*").send();
+    let mut stream = stream.await.unwrap().bytes_stream();
     let call = json!({
         "agentId": agent, "phoneNumber": NUMBER, "name": "Maria",
         "dynamicVariables": { "persona": "cooperative", "script": "asks" },
     });
     let made = world.client.post("/public/v1/calls", call).await.expect(201);
     let conversation = world.until_over(&made.text("/data/conversationId"), 120).await;
+    let mut told = String::new();
+    while !told.contains("event: call.ended") {
+        told.push_str(std::str::from_utf8(&stream.next().await.unwrap().unwrap()).unwrap());
+    }
+    assert_eq!(told.matches("event: call.person_wanted").count(), 1, "{told}");
     let events: Vec<LogEvent> = world.entries().into_iter().map(|entry| entry.event).collect();
     let asked: Vec<&LogEvent> = events
         .iter()

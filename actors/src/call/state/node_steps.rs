@@ -178,6 +178,7 @@ impl State {
 
     fn transfer_from_node(&mut self, wanted: UsableTransfer, now_ms: u64, fx: &mut Vec<Effect>) {
         self.expect(Input::NotEntered);
+        self.person_wanted(fx);
         self.begin_reply(now_ms, fx);
         self.reply.protected = self.rules.transfer_protected;
         self.reply.transfer = Some(Pending { wanted, message: None });

@@ -104,6 +104,9 @@ impl State {
         fx: &mut Vec<Effect>,
     ) {
         self.reply.tools += 1;
+        if name == "transferToNumber" {
+            self.person_wanted(fx);
+        }
         let result = match name {
             // The arguments cannot be parsed: the tool is not called. The model gets an error and may repeat the call.
             _ if !arguments.is_object() => json!({ "error": "the arguments are not a JSON object" }),

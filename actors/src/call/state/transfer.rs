@@ -10,7 +10,7 @@ use domain::{
     pieces::{has_words, spoken},
     ports::{
         carrier::TransferKind,
-        store::{TRANSFER_FAILED, TRANSFER_TAKEN},
+        store::{PERSON_WANTED, TRANSFER_FAILED, TRANSFER_TAKEN},
     },
 };
 
@@ -111,6 +111,11 @@ impl State {
             message: Some(message).filter(|message| has_words(message)),
         });
         json!({ "ok": true, "note": "begins once your words were heard" })
+    }
+
+    /// Tells the account that the agent wants a person.
+    pub(super) fn person_wanted(&self, fx: &mut Vec<Effect>) {
+        fx.push(event_fact(PERSON_WANTED, self.elapsed_ms(self.now_ms), "{}"));
     }
 
     /// Announces the transfer to the caller, in the model's words or else in ours.

@@ -15,7 +15,7 @@ use domain::{
     ports::store::{
         AccountEventType, Analysis, AttemptState, CallInProgress, CallOutcome, ConversationFilter, ConversationPage,
         ConversationRow, EndPlace, EventFact, EventRow, FACTS_FOLLOW_MS, Fact, InProgressFilter, Job, OutcomeSign,
-        RecordStore, StoreError, StoreResult, TurnFact,
+        PERSON_WANTED, RecordStore, StoreError, StoreResult, TurnFact,
     },
     time::Timestamp,
 };
@@ -185,7 +185,12 @@ impl RecordStore for MemoryStore {
                     tables.turns.entry(key).or_insert_with(|| turn.clone());
                     tables.analyse_again(*attempt, self.now());
                 }
-                Fact::Event(event) => tables.keep_event(*attempt, event.clone(), self.now()),
+                Fact::Event(event) => {
+                    tables.keep_event(*attempt, event.clone(), self.now());
+                    if event.name == PERSON_WANTED {
+                        tables.tell_of_call(*attempt, AccountEventType::CallPersonWanted, self.now());
+                    }
+                }
             }
         }
         Ok(())

@@ -8,7 +8,8 @@ use super::{Fixture, Scene, contact, deliveries::busy, new_account, number, outc
 use domain::ports::{
     carrier::CarrierCallId,
     store::{
-        AccountEvent, Analysis, CampaignStatus, ContactCalls, ConversationStatus, Outcome, SETTLING_US, StateChange,
+        AccountEvent, Analysis, CampaignStatus, ContactCalls, ConversationStatus, EventFact, Fact, Outcome,
+        PERSON_WANTED, SETTLING_US, StateChange,
     },
 };
 
@@ -48,6 +49,12 @@ pub async fn account_events_tell_of_every_change_once_and_in_order(fixture: Fixt
     for _ in 0..2 {
         scene.store.dialed(claim, &leg).await.unwrap();
         scene.store.answered(claim, scene.now()).await.unwrap();
+        let wanted = Fact::Event(EventFact {
+            name: PERSON_WANTED.to_owned(),
+            at_ms: 5,
+            detail: "{}".to_owned(),
+        });
+        scene.store.append_facts(&[(claim.attempt, wanted)]).await.unwrap();
     }
     scene.clock.advance(Duration::from_secs(65));
     let completed = outcome(ConversationStatus::Completed);
@@ -81,6 +88,7 @@ pub async fn account_events_tell_of_every_change_once_and_in_order(fixture: Fixt
             "campaign.running",
             "call.started",
             "call.answered",
+            "call.person_wanted",
             "call.ended",
             "call.analysed",
             "campaign.delayed",
@@ -98,7 +106,7 @@ pub async fn account_events_tell_of_every_change_once_and_in_order(fixture: Fixt
     };
     assert_eq!(data(0), with(of_campaign.clone(), &json!({ "status": "draft" })));
     assert_eq!(
-        data(6),
+        data(7),
         with(
             of_campaign.clone(),
             &json!({ "previousStatus": "running", "status": "delayed", "reason": why })
@@ -109,24 +117,23 @@ pub async fn account_events_tell_of_every_change_once_and_in_order(fixture: Fixt
         &json!({ "conversationId": claim.attempt, "direction": "outbound", "contactName": "Näme 0",
                  "variables": contact(0).extra }),
     );
-    assert_eq!(
-        (data(2), data(3), data(5)),
-        (of_call.clone(), of_call.clone(), of_call.clone())
-    );
+    for n in [2, 3, 4, 6] {
+        assert_eq!(data(n), of_call);
+    }
     let ended = json!({ "status": "completed", "conversationDuration": 65, "voiceMailDetected": false,
                         "callTransferred": false });
-    assert_eq!(data(4), with(of_call, &ended));
-    let failure = data(9);
+    assert_eq!(data(5), with(of_call, &ended));
+    let failure = data(10);
     assert_eq!(
         (&failure["conversationId"], &failure["errorMessage"]),
         (&json!(failed), &json!("busy"))
     );
-    let body = events[4].body();
+    let body = events[5].body();
     assert_eq!(
         (&body["type"], body.as_object().unwrap().len()),
         (&json!("call.ended"), 3)
     );
-    assert_eq!(body["timestamp"], events[4].created_at.to_iso8601());
+    assert_eq!(body["timestamp"], events[5].created_at.to_iso8601());
 
     let bob = new_account("bob@example.com");
     let account = bob.account.id;

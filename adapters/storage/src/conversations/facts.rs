@@ -4,13 +4,16 @@ use std::collections::BTreeSet;
 
 use domain::{
     id::{AttemptId, EventId},
-    ports::store::{EventFact, EventRow, Fact, StoreResult, TurnDetail, TurnFact},
+    ports::store::{AccountEventType, EventFact, EventRow, Fact, PERSON_WANTED, StoreResult, TurnDetail, TurnFact},
 };
 
 use super::{jobs, transcripts, turns};
-use crate::engine::{
-    Work,
-    rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, to_json, unavailable},
+use crate::{
+    engine::{
+        Work,
+        rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, to_json, unavailable},
+    },
+    events::account_events,
 };
 
 pub(crate) async fn append(mut work: Work<'_>, facts: Vec<(AttemptId, Fact)>) -> StoreResult<()> {
@@ -77,7 +80,11 @@ pub(crate) async fn append_events(work: &mut Work<'_>, events: &[(AttemptId, Eve
             .bind(event.detail.clone())
             .bind(work.now.0);
     }
-    affected(insert, work.conn).await.map(drop)
+    affected(insert, &mut *work.conn).await?;
+    for (attempt, _) in events.iter().filter(|(_, event)| event.name == PERSON_WANTED) {
+        account_events::of_call(work, *attempt, AccountEventType::CallPersonWanted).await?;
+    }
+    Ok(())
 }
 
 pub(crate) async fn last_event(work: Work<'_>, attempt: AttemptId, name: String) -> StoreResult<Option<EventFact>> {

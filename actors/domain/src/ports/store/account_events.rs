@@ -24,6 +24,8 @@ pub enum AccountEventType {
     CallStarted,
     /// A call was answered.
     CallAnswered,
+    /// The agent wants a person: it begins to transfer the call, or tries to.
+    CallPersonWanted,
     /// A call is over; also one that was never dialed.
     CallEnded,
     /// The analysis of a call is stored.
@@ -48,7 +50,8 @@ pub enum AccountEventType {
     ContactOptedOut,
 }
 
-spelled!(AccountEventType, CallStarted "call.started", CallAnswered "call.answered", CallEnded "call.ended",
+spelled!(AccountEventType, CallStarted "call.started", CallAnswered "call.answered",
+    CallPersonWanted "call.person_wanted", CallEnded "call.ended",
     CallAnalysed "call.analysed", CampaignDraft "campaign.draft", CampaignWaiting "campaign.waiting",
     CampaignRunning "campaign.running", CampaignPaused "campaign.paused", CampaignStopped "campaign.stopped",
     CampaignCompleted "campaign.completed", CampaignFailed "campaign.failed", CampaignDelayed "campaign.delayed",
@@ -220,7 +223,7 @@ mod tests {
             Some(chosen.count())
         };
         assert_eq!(count("*"), Some(AccountEventType::ALL.len()));
-        assert_eq!((count("call.*"), count("campaign.*")), (Some(4), Some(8)));
+        assert_eq!((count("call.*"), count("campaign.*")), (Some(5), Some(8)));
         assert_eq!(count("contact.opted_out"), Some(1));
         for bad in [
             "",

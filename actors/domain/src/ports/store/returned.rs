@@ -29,6 +29,9 @@ pub const TRANSFER_TAKEN: &str = "transfer_taken";
 /// Name of the event for a transfer that reached nobody, so that the call continues.
 pub const TRANSFER_FAILED: &str = "transfer_failed";
 
+/// Name of the fact for an agent that wants a person, whether or not a transfer follows. The account is told.
+pub const PERSON_WANTED: &str = "person_wanted";
+
 /// Name of the event for the end of a call.
 pub const ENDED: &str = "ended";
 
