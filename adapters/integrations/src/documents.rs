@@ -1,4 +1,5 @@
-//! Import of knowledge base documents: fetched from an address or uploaded, and converted to text.
+//! Import of knowledge base documents: fetched from an address or uploaded, and converted to text. Samples of voices
+//! are fetched in the same way.
 
 pub mod extract;
 pub mod fetch;
@@ -12,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use extract::{ExtractError, Extractor, Source};
@@ -116,6 +118,23 @@ impl Documents {
         let head = &body[..body.len().min(SNIFFED_BYTES)];
         let recognised = recognise(content_type.as_deref(), head)?;
         self.text(Source::Bytes(body), recognised).await
+    }
+
+    /// Returns the audio at an address, and its media type without parameters.
+    ///
+    /// # Errors
+    /// Returns an error if there is no audio, for any reason.
+    pub async fn audio_of_url(&self, url: &str) -> Result<(Bytes, String), DocumentError> {
+        let _turn = turn(&self.turns).await.ok_or(DocumentError::Busy)?;
+        let Fetched { body, content_type } = self.fetcher.fetch(url).await?;
+        let stated = content_type.unwrap_or_default().to_ascii_lowercase();
+        let media_type = stated.split(';').next().unwrap_or_default().trim();
+        match media_type.starts_with("audio/") && media_type.bytes().all(|byte| byte.is_ascii_graphic()) {
+            true => Ok((body, media_type.to_owned())),
+            false => Err(DocumentError::Unreadable(format!(
+                "is not audio, but `{media_type:.40}`"
+            ))),
+        }
     }
 
     /// Returns the text of an uploaded file, read from its start.

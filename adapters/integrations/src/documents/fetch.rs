@@ -106,7 +106,7 @@ impl Fetcher {
             self.policy.check_literal(&url)?;
             let request = self.client.get(url.clone()).header(
                 header::ACCEPT,
-                "text/html, application/pdf, text/markdown, text/plain;q=0.9",
+                "text/html, application/pdf, text/markdown, text/plain;q=0.9, audio/*;q=0.1",
             );
             let response = request.send().await.map_err(|error| failed(&url, &error))?;
             match redirect(&url, &response)? {

@@ -36,8 +36,31 @@ pub fn operations() -> Vec<Operation> {
         "listModels",
         "List the language models of the providers",
     );
+    let sample = Operation::get(
+        "/public/v1/voices/preview",
+        "getVoicePreview",
+        "Get the sample of a voice",
+    )
+    .ours()
+    .note("The audio at the voice's `previewUrl`, at most 10 MiB, for pages that may load nothing from elsewhere.")
+    .query("voiceId", "A `voiceId` of the list; required", schema())
+    .raw(
+        "200",
+        "audio/*",
+        "The sample, as its provider has it",
+        json!({}),
+        Value::Null,
+    )
+    .invalid("voiceId", "required", "is required")
+    .fails(404, "not_found", "there is no voice of this `voiceId` with a sample")
+    .fails(
+        502,
+        "upstream_failed",
+        "the provider's sample cannot be had: https://storage.example.com/george.mp3 answered 404 Not Found",
+    );
     vec![
         of_provider(voices, schema()).ok::<VoiceList>(json!({ "voices": [voice], "unavailable": [failed] })),
         of_provider(models, schema()).ok::<ModelList>(json!({ "models": [model], "unavailable": [] })),
+        sample,
     ]
 }

@@ -14,9 +14,11 @@ use axum::{
     http::{HeaderMap, StatusCode, Uri},
     response::{IntoResponse, Response},
 };
+use integrations::documents::{DocumentSettings, Documents};
+use net::address_policy::AddressPolicy;
 use rest::{RestState, server::ServerLimits};
 use serde_json::{Value, json};
-use support::app::{Served, TestApp, catalog, serve_router};
+use support::app::{Served, TestApp, catalog, document_settings, serve_router};
 
 const SECRET: &str = "secret-of-the-operator";
 
@@ -32,8 +34,25 @@ async fn answer(State(stub): State<Stub>, uri: Uri, headers: HeaderMap) -> Respo
     tokio::task::yield_now().await;
     let has = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
     let query = uri.query().unwrap_or_default();
+    match uri.path() {
+        "/samples/good" => return ([("content-type", "Audio/MPEG; x=1")], "sound").into_response(),
+        "/samples/page" => return ([("content-type", "text/html")], "<script>").into_response(),
+        "/samples/long" => return ([("content-type", "audio/mpeg")], vec![0; 11_000_000]).into_response(),
+        _ => {}
+    }
     let (allowed, body) = match uri.path() {
         "/eleven/v2/voices" => (has("xi-api-key", SECRET), elevenlabs(query)),
+        "/sampled/v2/voices" => {
+            let host = headers["host"].to_str().unwrap();
+            let voices = ["good", "page", "long", "gone"];
+            let voice = |name| json!({ "voice_id": name, "preview_url": format!("http://{host}/samples/{name}") });
+            let voices = voices.map(voice).into_iter().chain([json!({ "voice_id": "mute" })]);
+            let voices: Vec<Value> = voices.collect();
+            (
+                has("xi-api-key", SECRET),
+                json!({ "voices": voices, "has_more": false }),
+            )
+        }
         "/cartesia/voices" => {
             let allowed = has("x-api-key", SECRET) && has("cartesia-version", "2026-03-01");
             let voice = json!({ "id": "f786", "name": "Katie", "language": "en", "new": [1] });
@@ -96,6 +115,10 @@ struct Service {
 impl Service {
     /// Starts a service with these providers: variable of the address, and path at the stub.
     async fn start(providers: &[(&str, &str)]) -> Self {
+        Self::with(providers, AddressPolicy::public_only()).await
+    }
+
+    async fn with(providers: &[(&str, &str)], policy: AddressPolicy) -> Self {
         let stub = Stub::default();
         let routes = Router::new().fallback(answer).with_state(stub.clone());
         let served = serve_router(routes, ServerLimits::default()).await;
@@ -107,7 +130,17 @@ impl Service {
             base(name).map(|(_, path)| format!("http://{}{path}", served.0))
         };
         let catalog = catalog(variable);
-        let app = TestApp::changed(ServerLimits::default(), |state| RestState { catalog, ..state }).await;
+        let documents = DocumentSettings {
+            policy,
+            ..document_settings()
+        };
+        let documents = Arc::new(Documents::new(documents).unwrap());
+        let changed = |state| RestState {
+            catalog,
+            documents,
+            ..state
+        };
+        let app = TestApp::changed(ServerLimits::default(), changed).await;
         Self {
             stub,
             app,
@@ -202,4 +235,35 @@ async fn hostile_lists_are_cut_or_refused() {
         { "provider": "gemini", "error": "answered without a list" },
     ]);
     assert_eq!(shown["unavailable"], failed);
+}
+
+#[tokio::test]
+async fn a_sample_is_passed_on_if_it_is_audio_at_an_allowed_address() {
+    let providers = [("ELEVENLABS_BASE_URL", "/sampled")];
+    let service = Service::with(&providers, AddressPolicy::everything()).await;
+    let path = |voice: &str| format!("/public/v1/voices/preview?voiceId=elevenlabs:{voice}");
+    let good = service.app.client.request("GET", &path("good")).send().await.unwrap();
+    assert_eq!(good.status(), 200);
+    for (name, value) in [("content-type", "audio/mpeg"), ("x-content-type-options", "nosniff")] {
+        assert_eq!(good.headers()[name], value);
+    }
+    assert_eq!(good.text().await.unwrap(), "sound");
+    for (voice, status, named) in [
+        ("page", 502, "is not audio, but `text/html`"),
+        ("long", 502, "more than 10 MiB"),
+        ("gone", 502, "answered 401"),
+        ("mute", 404, "no voice of this `voiceId` with a sample"),
+        ("other", 404, "no voice of this `voiceId` with a sample"),
+    ] {
+        let refused = service.app.client.get(&path(voice)).await.expect(status);
+        assert!(refused.text("/error/message").contains(named), "{}", refused.body);
+    }
+    let none = service.app.client.get("/public/v1/voices/preview").await.expect(400);
+    assert_eq!(none.fields(), [("voiceId", "required")]);
+    let stranger = service.app.client.bare("GET", &path("good")).send().await.unwrap();
+    assert_eq!(stranger.status(), 401);
+    // An address of the service's own network is never asked.
+    let service = Service::start(&providers).await;
+    let refused = service.app.client.get(&path("good")).await.expect(502);
+    assert_eq!((refused.code(), service.requests()), ("upstream_failed", 1));
 }

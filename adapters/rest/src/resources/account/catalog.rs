@@ -2,11 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use axum::{Router, extract::State, routing::get};
+use axum::{
+    Router,
+    extract::State,
+    http::header,
+    response::{IntoResponse, Response},
+    routing::get,
+};
 use domain::{
     agent::Problem,
     ports::catalog::{Offer, OfferedVoice},
 };
+use integrations::documents::DocumentError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -116,6 +123,7 @@ impl Filter {
 pub fn routes() -> Router<RestState> {
     Router::new()
         .route("/public/v1/voices", get(voices))
+        .route("/public/v1/voices/preview", get(preview))
         .route("/public/v1/models", get(models))
 }
 
@@ -124,6 +132,46 @@ async fn voices(State(state): State<RestState>, Query(filter): Query<Filter>) ->
     let (voices, unavailable) = filter.split(offers)?;
     let voices = voices.into_iter().map(shown).collect();
     Ok(Reply::ok(VoiceList { voices, unavailable }))
+}
+
+/// Parameters of a sample.
+#[derive(Debug, Clone)]
+struct Wanted {
+    voice_id: String,
+}
+
+impl Parameters for Wanted {
+    const NAMES: &'static [&'static str] = &["voiceId"];
+
+    fn read(query: &mut RawQuery) -> Self {
+        let voice_id = query.text("voiceId");
+        if voice_id.is_none() {
+            query.problem("voiceId", "required", "is required");
+        }
+        Self {
+            voice_id: voice_id.unwrap_or_default(),
+        }
+    }
+}
+
+/// Passes on the sample of a voice, only from the address that its provider lists.
+async fn preview(State(state): State<RestState>, Query(wanted): Query<Wanted>) -> ApiResult<Response> {
+    let provider = wanted.voice_id.split(':').next();
+    let offers = state.catalog.voices(provider).await;
+    let mut voices = offers.into_iter().flat_map(|offer| offer.items.unwrap_or_default());
+    let voice = voices.find(|voice| voice.voice_id == wanted.voice_id);
+    let url = voice.and_then(|voice| voice.preview_url);
+    let url = url.ok_or_else(|| ApiError::NotFound("there is no voice of this `voiceId` with a sample".into()))?;
+    let (audio, media_type) = state.documents.audio_of_url(&url).await.map_err(|error| match error {
+        DocumentError::Busy => ApiError::Unavailable("too much is being fetched at the moment; try again".into()),
+        error => ApiError::Upstream(format!("the provider's sample cannot be had: {error}")),
+    })?;
+    let headers = [
+        (header::CONTENT_TYPE, &*media_type),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CACHE_CONTROL, "private, max-age=600"),
+    ];
+    Ok((headers, audio).into_response())
 }
 
 async fn models(State(state): State<RestState>, Query(filter): Query<Filter>) -> ApiResult<Reply> {
