@@ -338,6 +338,14 @@ async fn the_page_loads_nothing_from_outside() {
         described.json::<Value>().await.unwrap()["servers"],
         json!([{ "url": "/" }])
     );
+    let nothing = http.get(format!("{base}/docs/nothing")).send().await.unwrap();
+    assert_eq!(nothing.status(), 404);
+    assert!(nothing.headers().contains_key("content-security-policy"));
+    let nothing = nothing.json::<Value>().await.unwrap();
+    assert_eq!(
+        (&nothing["success"], &nothing["error"]["code"]),
+        (&json!(false), &json!("not_found"))
+    );
     let page = http.get(format!("{base}/docs")).send().await.unwrap();
     assert_eq!(page.status(), 200);
     let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();

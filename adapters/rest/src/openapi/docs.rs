@@ -8,6 +8,8 @@ use axum::{
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
+use crate::response::envelope;
+
 /// Description for the page, whose requests go to the address from which it came.
 const DESCRIPTION: &str = "/docs/openapi.json";
 
@@ -24,6 +26,7 @@ pub fn router() -> Router {
         .persist_authorization(false);
     Router::from(SwaggerUi::new("/docs").config(config))
         .route(DESCRIPTION, super::show("/"))
+        .layer(middleware::from_fn(envelope::layer))
         .layer(middleware::map_response(guarded))
 }
 
