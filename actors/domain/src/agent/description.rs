@@ -11,7 +11,7 @@ use utoipa::{
 
 use super::{
     Agent,
-    shape::{Field, Shape, join},
+    shape::{Field, PHONE_CHARS, Shape, join},
     table::AGENT,
 };
 
@@ -68,6 +68,7 @@ impl Writer {
     fn shape(&mut self, shape: &Shape, form: AgentForm, path: &str, hint: &Value) -> Value {
         match shape {
             Shape::Text { max, .. } => text(*max, form, path),
+            Shape::Phone => text(PHONE_CHARS, form, path),
             Shape::OneOf(allowed) => json!({ "type": "string", "enum": allowed }),
             Shape::Flag => json!({ "type": "boolean" }),
             Shape::Number { min, max, never } => number(*min, *max, *never, form),
@@ -148,7 +149,7 @@ impl Writer {
             Shape::Section(_) | Shape::Map(_) | Shape::Languages(_) | Shape::Open(_)
         );
         if form != AgentForm::Read {
-            if field.required && matches!(field.shape, Shape::Text { .. }) {
+            if field.required && field.shape.is_text() {
                 schema["pattern"] = json!(NOT_BLANK);
             }
             if !field.required {

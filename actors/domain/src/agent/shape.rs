@@ -14,6 +14,8 @@ pub(super) type Rule = fn(&str) -> Result<String, String>;
 const MAX_PROBLEMS: usize = 1000;
 /// Most characters of a rejected value that a message repeats.
 const SHOWN_CHARS: usize = 60;
+/// Longest phone number as it is written, in characters.
+pub(super) const PHONE_CHARS: usize = 64;
 /// Longest unknown name, in bytes, for which a similar known name is searched.
 const COMPARED_BYTES: usize = 200;
 /// Similarity from which a known name is suggested.
@@ -23,6 +25,8 @@ const LIKELY: f64 = 0.84;
 pub(super) enum Shape {
     /// A text of at most `max` characters that obeys the rule.
     Text { max: usize, rule: Rule },
+    /// A phone number.
+    Phone,
     /// One of a few texts.
     OneOf(&'static [&'static str]),
     /// `true` or `false`.
@@ -45,6 +49,13 @@ pub(super) enum Shape {
     Scalar { max: usize },
     /// Any value.
     Any,
+}
+
+impl Shape {
+    /// Returns whether its values are texts that a required field must not leave blank.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self, Self::Text { .. } | Self::Phone)
+    }
 }
 
 /// A field of a section.
@@ -115,7 +126,8 @@ impl Walk {
 
     fn value(&mut self, value: &Value, shape: &Shape, path: &str) -> Option<Value> {
         match shape {
-            Shape::Text { max, rule } => self.text(value, *max, *rule, path),
+            Shape::Text { max, rule } => self.text(value, *max, (*rule, "invalid"), path),
+            Shape::Phone => self.text(value, PHONE_CHARS, (rules::phone_number, "invalid_phone"), path),
             Shape::OneOf(allowed) => self.one_of(value, allowed, path),
             Shape::Flag => match value {
                 Value::Bool(_) => Some(value.clone()),
@@ -138,7 +150,8 @@ impl Walk {
         None
     }
 
-    fn text(&mut self, value: &Value, max: usize, rule: Rule, path: &str) -> Option<Value> {
+    /// Checks a text. A text that breaks the rule is a problem with this code.
+    fn text(&mut self, value: &Value, max: usize, (rule, code): (Rule, &'static str), path: &str) -> Option<Value> {
         let Value::String(text) = value else {
             return self.refuse(path, "a string", value);
         };
@@ -151,7 +164,7 @@ impl Walk {
         match rule(text) {
             Ok(normal) => Some(Value::String(normal)),
             Err(message) => {
-                self.report(path, "invalid", message);
+                self.report(path, code, message);
                 None
             }
         }
@@ -253,6 +266,7 @@ impl Walk {
                 continue;
             };
             if !value.is_null()
+                && !self.is_missing(value, field)
                 && let Some(value) = self.value(value, &field.shape, &at)
             {
                 stored.insert(name.clone(), value);
@@ -274,11 +288,17 @@ impl Walk {
                 self.section(&Value::Object(Map::new()), fields, &at);
             }
             (None | Some(Value::Null), _) => self.report(&at, "required", "is required and has no default"),
-            (Some(Value::String(text)), Shape::Text { .. }) if text.trim().is_empty() => {
+            (Some(value), _) if self.is_missing(value, field) => {
                 self.report(&at, "required", "is required and must not be blank");
             }
             (Some(_), _) => {}
         }
+    }
+
+    /// Returns whether a required text is blank, which counts as missing.
+    fn is_missing(&self, value: &Value, field: &Field) -> bool {
+        let is_blank = || value.as_str().is_some_and(|text| text.trim().is_empty());
+        self.mode == Mode::Whole && field.required && field.shape.is_text() && is_blank()
     }
 
     fn open(&mut self, value: &Value, fields: &[Field], path: &str) -> Option<Value> {

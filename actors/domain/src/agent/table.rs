@@ -34,7 +34,7 @@ const NAME: Shape = text(NAME_CHARS, rules::not_blank);
 const LABEL: Shape = text(NAME_CHARS, rules::any);
 const SENTENCE: Shape = text(SPOKEN_CHARS, rules::any);
 const DISCLOSURE: Shape = text(DISCLOSURE_CHARS, rules::not_blank);
-const PHONE: Shape = text(64, rules::phone_number);
+const PHONE: Shape = Shape::Phone;
 const NAMES: Shape = list(&NAME);
 const TOOL_IDS: Shape = Shape::List {
     max: MOST_TOOLS,

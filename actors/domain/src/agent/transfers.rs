@@ -201,4 +201,22 @@ mod tests {
                 .is_empty()
         );
     }
+
+    #[test]
+    fn each_mistake_in_a_rule_is_one_problem() {
+        let rule = |name: Value, number: Value| {
+            let body = json!({ "name": name, "transferDestination": { "type": "phone", "phoneNumber": number } });
+            let problems = validate_transfer_rule(&body).map(drop).err().unwrap_or_default();
+            let found = problems.into_iter().map(|problem| (problem.path, problem.code));
+            found.collect::<Vec<_>>()
+        };
+        let number = json!("+15550100001");
+        for blank in [json!(null), json!(""), json!(" ")] {
+            assert_eq!(rule(blank, number.clone()), [("name".to_owned(), "required")]);
+        }
+        assert_eq!(rule(json!(7), number.clone()), [("name".to_owned(), "wrong_type")]);
+        let path = "transferDestination.phoneNumber".to_owned();
+        assert_eq!(rule(json!("Desk"), json!("reception")), [(path, "invalid_phone")]);
+        assert!(rule(json!("Desk"), number).is_empty());
+    }
 }

@@ -176,7 +176,7 @@ fn every_problem_is_listed_with_its_path() {
             "platformSettings.callRetry.retryDelay out_of_range",
             "platformSettings.dataCollection.entities.age.type not_allowed",
             "platformSettings.dataCollection.entities.x wrong_type",
-            "platformSettings.telephony.rotationNumbers[0] invalid",
+            "platformSettings.telephony.rotationNumbers[0] invalid_phone",
             "platformSettings.telephony.stateRestrictedNumbers[0] invalid",
             "tags[1] wrong_type",
         ]
@@ -573,6 +573,7 @@ fn fitting(shape: &'static Shape, required: bool) -> BoxedStrategy<Value> {
             let texts: Vec<&str> = texts.filter(|text| !required || !text.is_empty()).copied().collect();
             select(texts).prop_map(Value::from).boxed()
         }
+        Shape::Phone => Just(json!("+15551234567")).boxed(),
         Shape::OneOf(allowed) => select(*allowed).prop_map(Value::from).boxed(),
         Shape::Flag => any::<bool>().prop_map(Value::from).boxed(),
         Shape::Number { min, max, never } => {
