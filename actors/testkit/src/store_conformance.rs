@@ -197,6 +197,7 @@ macro_rules! store_conformance {
             nothing_is_refused_while_a_campaign_is_paused
             numbers_of_an_earlier_rule_are_found_on_the_list_and_end_if_nobody_has_them
             a_number_is_called_by_one_attempt_at_a_time
+            both_spellings_of_a_number_are_one_number
             concurrent_permits_call_a_number_once
             caller_ids_take_turns_by_the_agents_permits
             concurrent_permits_share_the_turns_evenly

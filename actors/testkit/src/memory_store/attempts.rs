@@ -154,13 +154,15 @@ impl Tables {
     /// Returns why a claimed attempt may not be sent, or `None`.
     fn refusal(&self, entry: &AttemptEntry, request: &PermitRequest, now: Timestamp) -> Option<Permit> {
         let number = &entry.phone_number;
+        let spellings = number.spellings();
+        let is_same = |other: &PhoneNumber| spellings.iter().any(|spelling| spelling == other.as_str());
         let mut open = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
         if entry.campaign.is_some_and(|campaign| !self.is_running(campaign, now)) {
             Some(Permit::CampaignNotRunning)
         } else if let Some(why) = self.barred(entry.account, number, &request.restricted_prefixes) {
             Some(why)
         } else if open.any(|other| {
-            other.is_sent() && other.id != entry.id && other.account == entry.account && other.phone_number == *number
+            other.is_sent() && other.id != entry.id && other.account == entry.account && is_same(&other.phone_number)
         }) {
             Some(Permit::NumberBusy)
         } else {

@@ -8,8 +8,8 @@ use domain::{
     id::AttemptId,
     phone_number::PhoneNumber,
     ports::store::{
-        CallerId, CampaignStatus, Claim, ConversationStatus, Outcome, Permit, PermitRequest, Rotation, SentWith,
-        StoreError,
+        CallerId, CampaignContact, CampaignStatus, Claim, ConversationStatus, Outcome, Permit, PermitRequest, Rotation,
+        SentWith, StoreError,
     },
     time::Clock,
 };
@@ -129,6 +129,23 @@ pub async fn a_number_is_called_by_one_attempt_at_a_time(fixture: Fixture) {
         .unwrap();
     scene.clock.advance(Duration::from_secs(30));
     scene.dialing(two).await;
+}
+
+pub async fn both_spellings_of_a_number_are_one_number(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let new = scene.new_campaign("Twins");
+    let import = scene.store.begin_import(scene.account, new).await.unwrap();
+    // The first was stored under an earlier rule.
+    let twins = ["+490301234567", "+49301234567"].map(|number| CampaignContact {
+        phone_number: PhoneNumber::stored(number).unwrap(),
+        ..contact(1)
+    });
+    scene.store.append_contacts(import, &twins).await.unwrap();
+    scene.store.finish_import(import, None).await.unwrap();
+    scene.turn(import, CampaignStatus::Running).await;
+    let claims: Vec<Claim> = scene.claim(import, 2).await.iter().map(|one| one.claim).collect();
+    assert!(matches!(scene.permit(claims[0]).await, Ok(Permit::Granted { .. })));
+    assert_eq!(scene.permit(claims[1]).await, Ok(Permit::NumberBusy));
 }
 
 pub async fn concurrent_permits_call_a_number_once(fixture: Fixture) {

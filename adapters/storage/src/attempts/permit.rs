@@ -24,7 +24,7 @@ use crate::{
         Work,
         dial_journal::DialNote,
         locks,
-        rows::{Columns, composed, unavailable},
+        rows::{AnyQuery, Columns, composed, places, unavailable},
     },
     events::attempt_ends,
 };
@@ -52,7 +52,7 @@ pub(super) async fn permit(
     if let Some(bar) = Bar::of(&number, on_the_list, &request.restricted_prefixes) {
         return Ok((bar.refuse(&mut work, claim).await?, Vec::new()));
     }
-    if row.flag("number_busy")? {
+    if is_being_called(&mut work, claim.attempt, (&row.text("account")?, &number)).await? {
         let due_at = work.now.plus(NUMBER_BUSY_DELAY);
         steps::requeue(&mut work, claim, Some(due_at)).await?;
         return Ok((Permit::NumberBusy, Vec::new()));
@@ -159,10 +159,7 @@ async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
     let query = composed(format!(
         "SELECT a.account, a.phone_number, {RULES}, \
          CAST(CASE WHEN c.status = 'running' AND c.deleted_at IS NULL AND (c.closes_at IS NULL OR c.closes_at > $4) \
-              THEN 1 ELSE 0 END AS BIGINT) AS campaign_runs, \
-         CAST(CASE WHEN EXISTS (SELECT 1 FROM attempts o \
-              WHERE o.account = a.account AND o.phone_number = a.phone_number AND o.id <> a.id \
-              AND o.state IN {SENT}) THEN 1 ELSE 0 END AS BIGINT) AS number_busy \
+              THEN 1 ELSE 0 END AS BIGINT) AS campaign_runs \
          FROM attempts a JOIN campaigns c ON c.id = a.campaign \
          WHERE a.id = $1 AND COALESCE(a.owner, '') = $2 AND a.epoch = $3 AND a.state = 'claimed'{permit_lock}"
     ));
@@ -179,15 +176,31 @@ async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
 /// Reads the same row for an attempt without a campaign, which counts as running.
 async fn checks_of_single_call(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
     let query = composed(format!(
-        "SELECT a.account, a.phone_number, {RULES}, CAST(1 AS BIGINT) AS campaign_runs, \
-         CAST(CASE WHEN EXISTS (SELECT 1 FROM attempts o \
-              WHERE o.account = a.account AND o.phone_number = a.phone_number AND o.id <> a.id \
-              AND o.state IN {SENT}) THEN 1 ELSE 0 END AS BIGINT) AS number_busy \
+        "SELECT a.account, a.phone_number, {RULES}, CAST(1 AS BIGINT) AS campaign_runs \
          FROM attempts a \
          WHERE a.id = $1 AND COALESCE(a.owner, '') = $2 AND a.epoch = $3 AND a.state = 'claimed' AND a.campaign IS NULL"
     ));
     let row = bind_claim(query, claim).fetch_optional(&mut *work.conn).await;
     row.map_err(unavailable)?.ok_or(StoreError::Fenced)
+}
+
+/// Returns whether another attempt of the account has this number on the line, in any of its spellings. Until the end of
+/// the transaction no other permit for it is given.
+async fn is_being_called(
+    work: &mut Work<'_>,
+    attempt: AttemptId,
+    (account, number): (&str, &PhoneNumber),
+) -> StoreResult<bool> {
+    locks::before_number(work, account, number).await?;
+    let spellings = number.spellings();
+    let query = composed(format!(
+        "SELECT id FROM attempts WHERE account = $1 AND id <> $2 AND state IN {SENT} AND phone_number IN ({}) LIMIT 1",
+        places(3, spellings.len())
+    ));
+    let query = query.bind(account.to_owned()).bind(attempt.to_string());
+    let query = spellings.into_iter().fold(query, AnyQuery::bind);
+    let other = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    Ok(other.is_some())
 }
 
 /// Status of an attempt that ends without being dialed.

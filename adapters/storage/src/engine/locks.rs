@@ -3,6 +3,7 @@
 
 use domain::{
     id::{AccountId, CampaignId},
+    phone_number::PhoneNumber,
     ports::store::StoreResult,
 };
 
@@ -28,15 +29,21 @@ pub(crate) async fn before_call(work: &mut Work<'_>, account: AccountId) -> Stor
     take(work, SQL, account.to_string()).await
 }
 
-/// Locks before a permit is checked: nobody else gives a permit for the same number of the same account,
-/// extends the account's do-not-call list or changes its rules. It is a separate statement, so that the
-/// checks after it see the changes of the last holder.
+/// Locks before a permit is checked: nobody else extends the account's do-not-call list or changes its rules. It is a
+/// separate statement, so that the checks after it see the changes of the last holder.
 pub(crate) async fn before_permit(work: &mut Work<'_>, attempt: &str) -> StoreResult<()> {
     const SQL: &str = "SELECT pg_advisory_xact_lock_shared(hashtextextended('do-not-call:' || account, 0)), \
-         pg_advisory_xact_lock_shared(hashtextextended('safeguards:' || account, 0)), \
-         pg_advisory_xact_lock(hashtextextended('number:' || account || ':' || phone_number, 0)) \
+         pg_advisory_xact_lock_shared(hashtextextended('safeguards:' || account, 0)) \
          FROM attempts WHERE id = $1";
     take(work, SQL, attempt.to_owned()).await
+}
+
+/// Locks before it is checked whether a number is being called: nobody else gives a permit for it, in any of its
+/// spellings. It is taken after the locks of rows.
+pub(crate) async fn before_number(work: &mut Work<'_>, account: &str, number: &PhoneNumber) -> StoreResult<()> {
+    const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('number:' || $1, 0))";
+    let dialed = number.dialed().unwrap_or_else(|| number.clone());
+    take(work, SQL, format!("{account}:{}", dialed.as_str())).await
 }
 
 /// Locks before the account's permits of the day are counted: nobody else gives one. It is taken after the
