@@ -32,7 +32,7 @@ fn taken(mut protocol: impl Protocol, data: &[u8]) {
             return;
         }
     }
-    let _ = protocol.closed(&mut deltas);
+    let _ = protocol.closed(true, &mut deltas);
 }
 
 /// Fuzzes streams of chat completions, in every format.

@@ -11,6 +11,7 @@ use domain::{
     prompt::{Message, Prompt},
 };
 use futures_util::{StreamExt, stream, stream::BoxStream};
+use reqwest::{Version, header};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
@@ -73,6 +74,9 @@ pub(super) fn figure(value: Option<&Value>) -> Option<u64> {
 
 /// Streaming protocol of one provider.
 pub(super) trait Protocol: Send + 'static {
+    /// Whether some servers end a reply without saying so: with the stream.
+    const MAY_JUST_END: bool = false;
+
     /// Handles an event.
     fn take(&mut self, event: &Event, out: &mut Vec<Delta>) -> Result<(), Failure>;
 
@@ -82,15 +86,27 @@ pub(super) trait Protocol: Send + 'static {
     /// Returns the progress of the reply.
     fn progress(&self) -> &Progress;
 
-    /// Handles the end of the bytes. It is a failure if the reply is not finished.
-    fn closed(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure> {
-        match self.is_finished() {
-            true => self.end(out),
-            false => {
-                self.progress().check(true)?;
-                Err(Failure::unavailable("the stream ended before the reply did"))
+    /// Handles the end of the bytes. It is a failure if the reply is not finished, unless the bytes are certainly
+    /// `complete` and have words or whole tool calls.
+    fn closed(&mut self, complete: bool, out: &mut Vec<Delta>) -> Result<(), Failure> {
+        if self.is_finished() {
+            return self.end(out);
+        }
+        self.progress().check(true)?;
+        let before = out.len();
+        if complete && Self::MAY_JUST_END {
+            self.end(out)?;
+            let arguments = out[before..].iter().filter_map(|delta| match delta {
+                Delta::Event(ReplyEvent::Tool { arguments, .. }) => Some(arguments.is_object()),
+                _ => None,
+            });
+            let whole: Vec<bool> = arguments.collect();
+            if (self.progress().said > 0 || !whole.is_empty()) && !whole.contains(&false) {
+                return Ok(());
             }
         }
+        out.truncate(before);
+        Err(Failure::unavailable("the stream ended before the reply did"))
     }
 
     /// Returns whether the model has said everything, though usage may follow.
@@ -237,8 +253,12 @@ pub(super) fn in_all(bytes: usize) -> Result<(), Failure> {
 /// Body that is being read.
 struct Reading<P> {
     body: BoxStream<'static, reqwest::Result<Bytes>>,
+    /// Whether the end of the body shows: a lost connection is no end.
+    shows_end: bool,
     bytes: usize,
     events: sse::Reader,
+    /// The body of a server that streams no events and answers with one JSON object.
+    object: Option<Vec<u8>>,
     protocol: P,
     ready: VecDeque<Result<Delta, Failure>>,
     ended: bool,
@@ -249,10 +269,16 @@ struct Reading<P> {
 
 /// Returns the deltas of a body. The stream ends after the first failure.
 pub(super) fn read<P: Protocol>(response: reqwest::Response, protocol: P, tally: Tally) -> Deltas {
+    let is_framed = |name| response.headers().contains_key(name);
     let reading = Reading {
+        shows_end: response.version() == Version::HTTP_2
+            || [header::TRANSFER_ENCODING, header::CONTENT_LENGTH]
+                .iter()
+                .any(is_framed),
         body: response.bytes_stream().boxed(),
         bytes: 0,
         events: sse::Reader::default(),
+        object: None,
         protocol,
         ready: VecDeque::new(),
         ended: false,
@@ -305,8 +331,14 @@ impl<P: Protocol> Reading<P> {
         let too_long = |error: sse::TooLong| Failure::protocol(error.to_string());
         let closed = match bytes {
             Some(Ok(bytes)) => {
+                if self.bytes == 0 && bytes.trim_ascii_start().starts_with(b"{") {
+                    self.object = Some(Vec::new());
+                }
                 self.bytes += bytes.len();
-                self.events.feed(&bytes, &mut events).map_err(too_long)?;
+                match &mut self.object {
+                    Some(object) => object.extend_from_slice(&bytes),
+                    None => self.events.feed(&bytes, &mut events).map_err(too_long)?,
+                }
                 if self.bytes > BODY_BYTES {
                     return Err(Failure::protocol("the reply's stream is too long"));
                 }
@@ -322,6 +354,10 @@ impl<P: Protocol> Reading<P> {
             Some(Err(_)) => true,
             None => {
                 self.events.finish(&mut events).map_err(too_long)?;
+                events.extend(self.object.as_deref().map(|object| Event {
+                    name: String::new(),
+                    data: String::from_utf8_lossy(object).into_owned(),
+                }));
                 true
             }
         };
@@ -332,7 +368,7 @@ impl<P: Protocol> Reading<P> {
         }
         if closed && !self.protocol.is_over() {
             self.ended = true;
-            self.protocol.closed(out)?;
+            self.protocol.closed(self.shows_end, out)?;
         }
         Ok(())
     }

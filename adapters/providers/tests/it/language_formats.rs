@@ -67,8 +67,10 @@ async fn answer(mut socket: TcpStream, pieces: Vec<Vec<u8>>) {
             _ => return,
         }
     }
-    let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-    for piece in std::iter::once(head.to_vec()).chain(pieces) {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let has_own = pieces.first().is_some_and(|first| first.starts_with(b"HTTP/"));
+    let head = if has_own { Vec::new() } else { head.into() };
+    for piece in std::iter::once(head).chain(pieces) {
         if socket.write_all(&piece).await.is_err() {
             return;
         }
@@ -316,5 +318,88 @@ async fn the_setting_says_the_format_where_the_name_does_not() {
         assert_eq!(server.read(&models, sent.clone()).await.0, "Hello.");
         let by_name = server.models("ollama/front-desk");
         assert_ne!(server.read(&by_name, sent).await.0, "Hello.");
+    }
+}
+
+/// Returns an answer in chunks, with the last one or without it.
+fn chunked(body: &str, ends: bool) -> Vec<u8> {
+    let end = if ends { "0\r\n\r\n" } else { "" };
+    format!(
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n{end}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+/// Returns an answer that lacks its last bytes.
+fn sized(body: &str, lacks: usize) -> Vec<u8> {
+    let sent = &body[..body.len() - lacks];
+    format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{sent}", body.len()).into_bytes()
+}
+
+#[tokio::test]
+async fn a_reply_may_end_with_its_stream_if_that_is_whole() {
+    let server = Server::start().await;
+    let words = data(&json!({ "content": "Hi " })) + &data(&json!({ "content": "there." }));
+    let call = |arguments: &str| {
+        let function = json!({ "name": "collect", "arguments": arguments });
+        words.clone() + &data(&json!({ "tool_calls": [{ "index": 0, "id": "1", "function": function }] }))
+    };
+    let whole = call(CALL);
+    let called = vec![("collect".to_owned(), serde_json::from_str(CALL).unwrap())];
+    for (sent, calls) in [
+        (chunked(&words, true), vec![]),
+        (sized(&words, 0), vec![]),
+        (chunked(&whole, true), called),
+    ] {
+        let read = server.read(&server.models("ollama/llama3.2"), vec![sent]).await;
+        assert_eq!(read, ("Hi there.".to_owned(), calls));
+    }
+    let nothing = data(&json!({ "role": "assistant" }));
+    for (sent, named) in [
+        (chunked(&words, false), "broke off"),
+        (sized(&words, 1), "broke off"),
+        // The end of such a body cannot be told from a lost connection.
+        (words.clone().into_bytes(), "the stream ended before the reply did"),
+        (
+            chunked(&call("{\"entity\":"), true),
+            "the stream ended before the reply did",
+        ),
+        (chunked(&nothing, true), "the stream ended before the reply did"),
+    ] {
+        server.sent.send_replace(vec![sent.clone()]);
+        let models = server.models("ollama/llama3.2");
+        let events = reply(&models, request(&booking(), &[], &Meter::default())).await;
+        let error = events.into_iter().next_back().unwrap().unwrap_err().to_string();
+        assert!(error.contains(named), "{}: {error}", String::from_utf8_lossy(&sent));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_stream_is_read_whole() {
+    let server = Server::start().await;
+    let function = json!({ "name": "collect", "arguments": CALL });
+    let message =
+        json!({ "role": "assistant", "content": "Hi there.", "tool_calls": [{ "id": "1", "function": function }] });
+    let usage = json!({ "prompt_tokens": 3, "completion_tokens": 2 });
+    for reason in [json!("tool_calls"), json!(null)] {
+        let choice = json!({ "index": 0, "message": message, "finish_reason": reason });
+        let body = json!({ "id": "x", "choices": [choice], "usage": usage });
+        let body = serde_json::to_string_pretty(&body).unwrap();
+        for sent in [vec![sized(&body, 0)], vec![chunked(&body, true)]] {
+            let read = server.read(&server.models("ollama/llama3.2"), sent).await;
+            let called = vec![("collect".to_owned(), serde_json::from_str(CALL).unwrap())];
+            assert_eq!(read, ("Hi there.".to_owned(), called));
+        }
+        for (sent, named) in [
+            (sized(&body, 1), "broke off"),
+            (body[..body.len() - 1].into(), "an event is not JSON"),
+        ] {
+            server.sent.send_replace(vec![sent]);
+            let models = server.models("ollama/llama3.2");
+            let events = reply(&models, request(&booking(), &[], &Meter::default())).await;
+            let error = events.into_iter().next_back().unwrap().unwrap_err().to_string();
+            assert!(error.contains(named), "{error}");
+        }
     }
 }

@@ -81,6 +81,8 @@ impl ChatStream {
 }
 
 impl Protocol for ChatStream {
+    const MAY_JUST_END: bool = true;
+
     fn take(&mut self, event: &Event, out: &mut Vec<Delta>) -> Result<(), Failure> {
         let data = event.data.trim();
         if data == "[DONE]" {

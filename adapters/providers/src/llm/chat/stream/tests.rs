@@ -38,7 +38,7 @@ fn read_texts(lines: &[String]) -> Read {
         }
     }
     if result.is_ok() && !stream.is_over() {
-        result = stream.closed(&mut deltas);
+        result = stream.closed(false, &mut deltas);
     }
     let (mut words, mut calls) = (String::new(), Vec::new());
     for delta in deltas {

@@ -25,7 +25,7 @@ fn read(events: &[Value]) -> (Vec<ReplyEvent>, Result<(), Failure>, Option<Usage
         }
     }
     if result.is_ok() && !stream.is_over() {
-        result = stream.closed(&mut deltas);
+        result = stream.closed(true, &mut deltas);
     }
     let events = deltas.into_iter().filter_map(|delta| match delta {
         Delta::Event(event) => Some(event),
@@ -185,7 +185,7 @@ fn a_message_that_is_cut_or_fails_is_an_error() {
         Ok(()),
         "the others may be readable"
     );
-    let error = stream.closed(&mut Vec::new()).unwrap_err();
+    let error = stream.closed(true, &mut Vec::new()).unwrap_err();
     assert!(matches!(error, Failure::Protocol(_)));
 }
 
