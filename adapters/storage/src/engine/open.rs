@@ -12,7 +12,7 @@ use domain::ports::store::{StoreError, StoreResult};
 use sqlx::{
     AnyConnection, AnyPool, AssertSqlSafe, Connection, Row, SqlSafeStr,
     any::AnyPoolOptions,
-    migrate::{Migration, MigrationType, Migrator},
+    migrate::{MigrateError, Migration, MigrationType, Migrator},
 };
 
 use super::{
@@ -82,6 +82,18 @@ fn text_for(database: &str, sql: &str) -> String {
     let shared = parts.next().unwrap_or_default();
     let own = parts.filter_map(|part| part.strip_prefix(database));
     std::iter::once(shared).chain(own).collect()
+}
+
+/// Returns the error for a database, named by `what`, that cannot be brought to this version.
+fn not_migrated(what: &str, error: &MigrateError) -> StoreError {
+    StoreError::Unavailable(match error {
+        MigrateError::VersionMissing(newer) => format!(
+            "{what} was changed by a newer version of Ringback: it has migration {newer}, and this version knows only the \
+             first {}; start the newer version, or restore the backup from before the upgrade (see docs/upgrade.md)",
+            FILES.len()
+        ),
+        other => format!("cannot migrate {what}: {other}"),
+    })
 }
 
 /// Most reader connections; more would only wait for the processor.
@@ -190,7 +202,7 @@ async fn open_sqlite(url: &str, sharing: FileSharing) -> StoreResult<Sqlite> {
         migrator("SQLite")
             .run_direct(None, &mut writer, false)
             .await
-            .map_err(|error| StoreError::Unavailable(format!("cannot migrate {url}: {error}")))?;
+            .map_err(|error| not_migrated(url, &error))?;
     }
     let readers = match file {
         Some(_) => Some(readers(url, dialect).await?),
@@ -328,6 +340,28 @@ mod tests {
             assert_eq!(mode & 0o777, 0o600, "{}", file.display());
         }
         drop(opened);
+    }
+
+    #[tokio::test]
+    async fn a_database_of_a_newer_version_is_refused_with_the_way_out() {
+        sqlx::any::install_default_drivers();
+        let folder = tempfile::tempdir().unwrap();
+        let url = DatabaseUrl::of_file(&folder.path().join("ringback.db"));
+        let mut opened = open_sqlite(url.secret(), FileSharing::Exclusive).await.unwrap();
+        let newer = "INSERT INTO _sqlx_migrations SELECT 99, description, installed_on, success, checksum, \
+                     execution_time FROM _sqlx_migrations WHERE version = 1";
+        sqlx::query(newer).execute(&mut opened.writer).await.unwrap();
+        drop(opened);
+        let error = open_sqlite(url.secret(), FileSharing::Exclusive).await.err().unwrap();
+        let error = error.to_string();
+        assert!(
+            error.contains("has migration 99, and this version knows only the first"),
+            "{error}"
+        );
+        assert!(
+            error.contains("restore the backup") && error.contains("docs/upgrade.md"),
+            "{error}"
+        );
     }
 
     #[tokio::test]

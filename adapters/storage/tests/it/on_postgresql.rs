@@ -54,6 +54,7 @@ async fn postgresql_buries_the_silent_and_survives_lost_connections() {
         return;
     }
     what_it_has_no_place_for_is_refused_for_good().await;
+    a_database_of_a_newer_version_is_refused_with_the_way_out().await;
     what_ended_before_the_update_is_counted_once().await;
     silence_is_death().await;
     who_was_silent_buries_nobody().await;
@@ -233,6 +234,18 @@ async fn what_ended_before_the_update_is_counted_once() {
 }
 
 /// A rejected value must differ from an outage, so that the writer of an outcome does not retry forever.
+async fn a_database_of_a_newer_version_is_refused_with_the_way_out() {
+    let (fixture, database) = on_postgres().await;
+    let newer = "INSERT INTO _sqlx_migrations SELECT 99, description, installed_on, success, checksum, execution_time \
+                 FROM _sqlx_migrations WHERE version = 1";
+    execute(&database.url, newer).await;
+    let refused = SqlStore::open(&database.url, fixture.clock.clone()).await.err();
+    let Some(OpenError::Refused(error)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(error.to_string().contains("has migration 99"), "{error}");
+}
+
 async fn what_it_has_no_place_for_is_refused_for_good() {
     let (fixture, _database) = on_postgres().await;
     let scene = fixture.scene().await;

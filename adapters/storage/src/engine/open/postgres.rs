@@ -6,7 +6,7 @@ use domain::ports::store::StoreError;
 use sqlx::{AnyConnection, AnyPool, Connection, any::AnyPoolOptions, migrate::MigrateError};
 use tokio::time::timeout;
 
-use super::{OpenError, migrator};
+use super::{OpenError, migrator, not_migrated};
 use crate::engine::{
     dialect::POSTGRES,
     rows::{Columns, unavailable},
@@ -48,7 +48,7 @@ pub(super) async fn open(url: &DatabaseUrl) -> Result<Pools, OpenError> {
     migrated.map_err(|error| {
         let unreachable =
             matches!(&error, MigrateError::Execute(why) | MigrateError::ExecuteMigration(why, _) if is_unreachable(why));
-        sorted(unreachable, StoreError::Unavailable(format!("cannot migrate: {error}")))
+        sorted(unreachable, not_migrated("the database", &error))
     })?;
     // This connection is no longer needed.
     let _ = conn.close().await;
