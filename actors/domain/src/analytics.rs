@@ -2,14 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use crate::{
     conversation::{self, TurnLatency},
-    ports::{
-        store::{CallCounts, CallOutcome, ConversationRow, CountedCall, OutcomeSign, Store, StoreResult},
-        usage::USAGE,
-    },
+    ports::store::{CallCounts, CallOutcome, ConversationRow, CountedCall, OutcomeSign, Store, StoreResult},
     prices::{self, PriceList},
 };
 
@@ -39,25 +34,23 @@ pub async fn count(store: &dyn Store, prices: Option<&PriceList>, limit: i64) ->
 }
 
 async fn counts_of(store: &dyn Store, row: &ConversationRow, prices: Option<&PriceList>) -> StoreResult<CallCounts> {
-    let usage = store.last_event(row.id, USAGE).await?;
-    let usage: Option<Value> = usage.and_then(|event| serde_json::from_str(&event.detail).ok());
     let latencies = match row.answered_at {
         Some(_) => conversation::latencies(store, row.id).await?,
         None => Vec::new(),
     };
-    Ok(counts(row, usage.as_ref(), &latencies, prices))
+    Ok(counts(row, &latencies, prices))
 }
 
-/// Returns the counts of one ended call. `usage` is what its conversation shows.
-pub fn counts(
-    row: &ConversationRow,
-    usage: Option<&Value>,
-    latencies: &[TurnLatency],
-    prices: Option<&PriceList>,
-) -> CallCounts {
+/// Returns the counts of one ended call.
+pub fn counts(row: &ConversationRow, latencies: &[TurnLatency], prices: Option<&PriceList>) -> CallCounts {
     let once = |word: &str| (word.to_owned(), 1);
     let analysis = row.analysis.as_ref();
-    let cost = prices.map(|prices| (prices.currency().to_owned(), prices::nanos(prices, row, usage)));
+    let cost = prices.map(|prices| {
+        (
+            prices.currency().to_owned(),
+            prices::nanos(prices, row, row.usage.as_ref()),
+        )
+    });
     let mut bounds = BTreeMap::new();
     for latency in latencies {
         *bounds.entry(bound_ms(latency.playout_ms)).or_default() += 1;

@@ -13,7 +13,6 @@ use crate::{
             Account, AgentRow, Appointment, ConversationRow, DISCLOSURE, EventFact, EvidenceOfValues, Store,
             StoreError, StoreResult, TurnFact, WORKFLOW_HOP,
         },
-        usage::USAGE,
     },
     time::Timestamp,
 };
@@ -43,7 +42,15 @@ pub fn item(row: &ConversationRow, account: &Account) -> ConversationItem {
         start_time_unix: row.started_at.unix_seconds(),
         end_time_unix: row.ended_at.map(Timestamp::unix_seconds),
         conversation_duration: duration_s(row),
+        voice_mail_detected: row.voicemail,
+        error_message: row.error.clone(),
+        call_transferred: row.transferred,
         summary: row.analysis.as_ref().map(|analysis| analysis.summary.clone()),
+        sentiment: row
+            .sentiment
+            .map(|sentiment_overall| OverallSentiment { sentiment_overall }),
+        latency_p50_ms: row.latency_ms,
+        cost: None,
         matches: None,
         metadata: Made::of(account, row.created_at),
     }
@@ -53,8 +60,6 @@ pub fn item(row: &ConversationRow, account: &Account) -> ConversationItem {
 pub struct Facts<'a> {
     /// Turns in order.
     pub turns: &'a [TurnFact],
-    /// Event with the call's usage.
-    pub usage: Option<&'a EventFact>,
     /// Moves in the conversation graph, in order.
     pub hops: &'a [EventFact],
     /// Events of the words that tell that an AI speaks, in order.
@@ -68,7 +73,10 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
     // A booked appointment contains more than one that was only agreed on.
     let understood = || analysis.map(|found| found.appointment.clone()).unwrap_or_default();
     Conversation {
-        item: item(row, account),
+        item: ConversationItem {
+            sentiment: None,
+            ..item(row, account)
+        },
         transcript: transcript(facts.turns),
         disclosure: disclosure(facts.disclosures),
         turns: None,
@@ -76,15 +84,11 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
         key_moments: analysis.map(|found| found.key_moments.clone()),
         appointment_scheduled: row.appointment.as_ref().map_or_else(understood, appointment),
         data_collected: collected(&row.collected, &row.evidence, &asked_for(agent.as_ref())),
-        voice_mail_detected: row.voicemail,
-        error_message: row.error.clone(),
-        call_transferred: row.transferred,
         carrier: row.carrier.clone(),
         analysed_by: analysis.map(|found| found.by),
         issues: issues(row, facts.turns, agent.as_ref()),
         workflow_path: workflow_path(facts.hops),
-        usage: facts.usage.and_then(|event| serde_json::from_str(&event.detail).ok()),
-        cost: None,
+        usage: row.usage.clone(),
     }
 }
 
@@ -101,26 +105,11 @@ pub async fn in_full(store: &dyn Store, account: &Account, row: &ConversationRow
         Err(StoreError::NotFound) => None,
         Err(other) => return Err(other),
     };
-    // Usage comes last and may be cut off; then it is read separately.
-    let names = [WORKFLOW_HOP, DISCLOSURE, USAGE];
-    let found = store.events_of(row.id, &names, None, MOST_HOPS).await?;
-    let is_cut = found.len() as i64 >= MOST_HOPS;
-    let [mut hops, mut disclosures, mut usages] = [const { Vec::new() }; 3];
-    for event in found.into_iter().map(|row| row.event) {
-        match event.name.as_str() {
-            WORKFLOW_HOP => hops.push(event),
-            DISCLOSURE => disclosures.push(event),
-            _ => usages.push(event),
-        }
-    }
-    let usage = match row.ended_at {
-        Some(_) if is_cut => store.last_event(row.id, USAGE).await?,
-        Some(_) => usages.pop(),
-        None => None,
-    };
+    let found = store.events_of(row.id, &[WORKFLOW_HOP, DISCLOSURE], None, MOST_HOPS);
+    let found = found.await?.into_iter().map(|row| row.event);
+    let (hops, disclosures): (Vec<_>, Vec<_>) = found.partition(|event| event.name == WORKFLOW_HOP);
     let facts = Facts {
         turns: &turns,
-        usage: usage.as_ref(),
         hops: &hops,
         disclosures: &disclosures,
     };

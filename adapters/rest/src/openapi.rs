@@ -73,7 +73,18 @@ const OWN_FIELDS: &[(&str, &[&str])] = &[
     ("CampaignPatch", &["maxConcurrentCalls"]),
     (
         "ConversationItem",
-        &["campaignId", "agentVersion", "contactName", "variables"],
+        &[
+            "campaignId",
+            "agentVersion",
+            "contactName",
+            "variables",
+            "errorMessage",
+            "voiceMailDetected",
+            "callTransferred",
+            "sentiment",
+            "latencyP50Ms",
+            "cost",
+        ],
     ),
     (
         "Conversation",
@@ -87,6 +98,7 @@ const OWN_FIELDS: &[(&str, &[&str])] = &[
             "analysedBy",
             "issues",
             "usage",
+            "latencyP50Ms",
         ],
     ),
     ("DataCollected", &["items"]),

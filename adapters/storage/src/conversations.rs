@@ -17,9 +17,12 @@ pub mod turns;
 
 use domain::{
     id::{AccountId, AttemptId},
-    ports::store::{
-        Analysis, CallDirection, ConversationFilter, ConversationPage, ConversationRow, ConversationStatus, StoreError,
-        StoreResult,
+    ports::{
+        store::{
+            Analysis, CallDirection, ConversationFilter, ConversationPage, ConversationRow, ConversationStatus,
+            SentimentLabel, StoreError, StoreResult,
+        },
+        usage::USAGE,
     },
 };
 use sqlx::any::AnyRow;
@@ -37,7 +40,7 @@ use crate::{
 const COLUMNS: &str = "a.id, a.account, a.campaign, a.agent, g.name AS agent_name, a.status, a.kind, a.started_at, \
      a.answered_at, a.ended_at, a.phone_number, a.caller_id, a.carrier, a.error, a.voicemail, a.transferred, \
      a.collected, a.evidence, a.summary, a.issue_tracking, a.created_at, a.agent_version, \
-     (SELECT COUNT(*) FROM test_calls t WHERE t.attempt = a.id) AS is_test";
+     a.sentiment, a.latency_ms, (SELECT COUNT(*) FROM test_calls t WHERE t.attempt = a.id) AS is_test";
 
 fn columns() -> String {
     format!("{COLUMNS}, {}, {}", crate::callee::NAME, crate::callee::FIELDS)
@@ -46,6 +49,7 @@ fn columns() -> String {
 fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
     let status = row.word("status", ConversationStatus::parse)?;
     let ended = !matches!(status, ConversationStatus::Scheduled | ConversationStatus::InProgress);
+    let usage = row.maybe_text("usage")?;
     Ok(ConversationRow {
         id: row.id("id")?,
         account: row.id("account")?,
@@ -69,6 +73,9 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
         collected: row.json("collected")?,
         evidence: row.maybe_json("evidence")?,
         analysis: row.maybe_text("summary")?.map(Analysis::of_summary),
+        sentiment: row.maybe_text("sentiment")?.as_deref().and_then(SentimentLabel::parse),
+        usage: usage.and_then(|usage| serde_json::from_str(&usage).ok()),
+        latency_ms: row.maybe_int("latency_ms")?,
         appointment: None,
         issue_tracking: row.maybe_int("issue_tracking")?.map(|kept| kept != 0),
         is_test: row.flag("is_test")?,

@@ -13,7 +13,7 @@ use crate::{
     phone_number::PhoneNumber,
     ports::store::{
         Account, AnalysedBy, CallDirection, CalleeRecord, ConversationRow, ConversationStatus, Evidence, KeyMoment,
-        Sentiment,
+        Sentiment, SentimentLabel,
     },
     prices::{Cost, PriceList, cost},
     time::Timestamp,
@@ -107,15 +107,50 @@ pub struct ConversationItem {
     /// Whole seconds from the answer to the end; 0 if never answered.
     #[schema(value_type = i64, minimum = 0)]
     pub conversation_duration: u64,
+    /// Whether a machine answered.
+    pub voice_mail_detected: bool,
+    /// Reason for a failure or cancellation, such as `busy`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+    /// Whether the call was transferred.
+    pub call_transferred: bool,
     /// Summary in a few sentences, after the analysis.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+    /// Sentiment, after the analysis. A whole conversation has more of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sentiment: Option<OverallSentiment>,
+    /// Half of the agent's answers began at most so many milliseconds after the end of the user's speech, rounded up as
+    /// in analytics. Left out until the call is counted there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0)]
+    pub latency_p50_ms: Option<i64>,
+    /// Cost of the usage and of the carrier, once the call is over; left out without a price list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     /// Up to three places that match `search`, if that was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 3)]
     pub matches: Option<Vec<SearchMatch>>,
     /// Time and owner of its creation.
     pub metadata: Made,
+}
+
+impl ConversationItem {
+    /// Adds the cost by a price list, if there is one and the call is over.
+    #[must_use]
+    pub fn priced(mut self, row: &ConversationRow, prices: Option<&PriceList>) -> Self {
+        let prices = prices.filter(|_| row.ended_at.is_some() && !row.is_test);
+        self.cost = prices.map(|prices| cost(prices, row, row.usage.as_ref()));
+        self
+    }
+}
+
+/// Sentiment in lists of conversations.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct OverallSentiment {
+    /// Overall label.
+    pub sentiment_overall: SentimentLabel,
 }
 
 /// A whole conversation. Results of the analysis are left out until it is done.
@@ -148,13 +183,6 @@ pub struct Conversation {
     pub appointment_scheduled: Map<String, Value>,
     /// Values that the agent collected.
     pub data_collected: DataCollected,
-    /// Whether a machine answered.
-    pub voice_mail_detected: bool,
-    /// Reason for a failure or cancellation, such as `busy`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error_message: Option<String>,
-    /// Whether the call was transferred.
-    pub call_transferred: bool,
     /// Carrier of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier: Option<String>,
@@ -173,17 +201,13 @@ pub struct Conversation {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, ProviderUsage>>)]
     pub usage: Option<Value>,
-    /// Cost of the usage and of the carrier, once the call is over; left out without a price list.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost: Option<Cost>,
 }
 
 impl Conversation {
     /// Adds the cost by a price list, if there is one and the call is over.
     #[must_use]
     pub fn priced(mut self, row: &ConversationRow, prices: Option<&PriceList>) -> Self {
-        let prices = prices.filter(|_| row.ended_at.is_some() && !row.is_test);
-        self.cost = prices.map(|prices| cost(prices, row, self.usage.as_ref()));
+        self.item = self.item.priced(row, prices);
         self
     }
 }

@@ -30,6 +30,9 @@ impl Tables {
             .get(&entry.agent)
             .or_else(|| self.deleted_agents.get(&entry.agent));
         let name = agent.and_then(|agent| agent.document.get("name"));
+        let usage = self.events_of(entry.id).rfind(|row| row.event.name == USAGE);
+        let usage = usage.and_then(|row| serde_json::from_str(&row.event.detail).ok());
+        let counts = self.counted.get(&entry.id).and_then(Option::as_ref);
         ConversationRow {
             id: entry.id,
             account: entry.account,
@@ -53,6 +56,12 @@ impl Tables {
             collected: entry.collected.clone(),
             evidence: entry.evidence.clone(),
             analysis: entry.analysis.clone(),
+            sentiment: entry
+                .analysis
+                .as_ref()
+                .map(|analysis| analysis.sentiment.sentiment_overall),
+            usage: usage.filter(|_| entry.ended_at.is_some()),
+            latency_ms: counts.and_then(|call| call.counts.latency_ms(50)).map(u64::cast_signed),
             appointment: self.last_appointment(entry.id),
             issue_tracking: entry.issue_tracking,
             is_test: self.tests.contains_key(&entry.id),

@@ -106,6 +106,8 @@ pub async fn ended_calls_are_counted_once_in_every_group(fixture: Fixture) {
         latencies: [(700, 1), (2_000, 1)].into(),
     };
     assert_eq!(all.groups, BTreeMap::from([(of_agent, expected)]));
+    let kept = scene.store.conversation(scene.account, answered).await.unwrap();
+    assert_eq!(kept.latency_ms, Some(700));
     let started = |time: Timestamp, hour| CountedGroup {
         start: Some(start_of(time, hour)),
         ..CountedGroup::default()
@@ -182,7 +184,7 @@ async fn batch(scene: &Scene) -> CountingBatch {
 
 async fn write(scene: &Scene, batch: &CountingBatch) {
     let counted = batch.rows.iter();
-    let counted = counted.map(|row| CountedCall::of(row, analytics::counts(row, None, &[], None)));
+    let counted = counted.map(|row| CountedCall::of(row, analytics::counts(row, &[], None)));
     scene.store.count_calls(batch, counted.collect()).await.unwrap();
 }
 

@@ -15,6 +15,7 @@ use domain::{
             ConversationStatus, EventFact, Evidence, FACTS_FOLLOW_MS, Fact, KeyMoment, NewCall, NextAttempt, Outcome,
             Permit, Sentiment, SentimentLabel, StoreError, Tokens, TurnDetail, TurnFact, TurnSentiment,
         },
+        usage::USAGE,
     },
     time::Clock,
 };
@@ -214,6 +215,9 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
         collected: BTreeMap::new(),
         evidence: BTreeMap::new(),
         analysis: None,
+        sentiment: None,
+        usage: None,
+        latency_ms: None,
         appointment: None,
         issue_tracking: None,
         is_test: false,
@@ -256,6 +260,14 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
     expected.ended_at = Some(scene.clock.now());
     expected.issue_tracking = Some(false);
     assert_eq!(stored().await, expected);
+    let usage = |tokens: i64| {
+        let detail = json!({ "openai": { "inputTokens": tokens } }).to_string();
+        let (name, at_ms) = (USAGE.to_owned(), 9);
+        (claim.attempt, Fact::Event(EventFact { name, at_ms, detail }))
+    };
+    scene.store.append_facts(&[usage(1), usage(2)]).await.unwrap();
+    expected.usage = Some(json!({ "openai": { "inputTokens": 2 } }));
+    assert_eq!(stored().await, expected);
     assert_eq!(listed().await, [expected.clone()]);
 
     let job = scene.store.due_analyses(1).await.unwrap().remove(0);
@@ -265,6 +277,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
         .await
         .unwrap();
     expected.analysis = Some(analysis("They said no."));
+    expected.sentiment = Some(SentimentLabel::Negative);
     assert_eq!(stored().await, expected);
     // A list shows the summary only.
     expected.analysis = Some(Analysis::of_summary("They said no.".to_owned()));

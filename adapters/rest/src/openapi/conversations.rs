@@ -341,6 +341,8 @@ fn call() -> Operation {
         "variables": { "city": "Lisbon" },
         "startTimeUnix": 1_780_297_200,
         "conversationDuration": 0,
+        "voiceMailDetected": false,
+        "callTransferred": false,
         "metadata": samples::made(),
     });
     Operation::post("/public/v1/calls", "createCall", "Place a call")

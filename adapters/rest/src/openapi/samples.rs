@@ -167,7 +167,19 @@ pub fn conversation_item() -> Value {
         "startTimeUnix": 1_780_297_200,
         "endTimeUnix": 1_780_297_231,
         "conversationDuration": 28,
+        "voiceMailDetected": false,
+        "callTransferred": false,
         "summary": "Ava spoke with the contact and learned preferredDay: Tuesday.",
+        "sentiment": { "sentiment_overall": "positive" },
+        "latencyP50Ms": 760,
+        "cost": {
+            "currency": "USD",
+            "total": "0.0003248",
+            "parts": [
+                { "what": "openai/gpt-4.1-mini", "unit": "inputTokens", "quantity": "812", "amount": "0.0003248" },
+            ],
+            "unpriced": [{ "what": "carrier/simulated", "unit": "seconds", "quantity": "28" }],
+        },
         "metadata": made(),
     })
 }
@@ -194,18 +206,8 @@ pub fn conversation() -> Value {
             "items": [{ "entity": "preferredDay", "value": "Tuesday", "type": "string", "confirmed": true,
                          "evidence": { "turn": 1, "quote": "Tuesday, please." } }],
         },
-        "voiceMailDetected": false,
-        "callTransferred": false,
         "carrier": "simulated",
         "usage": { "openai": { "inputTokens": 812, "models": { "gpt-4.1-mini": { "inputTokens": 812 } } } },
-        "cost": {
-            "currency": "USD",
-            "total": "0.0003248",
-            "parts": [
-                { "what": "openai/gpt-4.1-mini", "unit": "inputTokens", "quantity": "812", "amount": "0.0003248" },
-            ],
-            "unpriced": [{ "what": "carrier/simulated", "unit": "seconds", "quantity": "28" }],
-        },
     });
     if let (Some(shown), Value::Object(more)) = (shown.as_object_mut(), more) {
         shown.extend(more);

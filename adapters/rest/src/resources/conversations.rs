@@ -127,7 +127,7 @@ pub async fn list(
     let last = last.or(page.reached).map(|(start, id)| (start, id.to_string()));
     let mut items = Vec::with_capacity(page.rows.len());
     for row in &page.rows {
-        let mut item = conversation::item(row, &account);
+        let mut item = conversation::item(row, &account).priced(row, state.prices.as_deref());
         if let Some(query) = &query {
             let turns = state.store.turns(row.id).await?;
             let (query, callee) = (query.clone(), row.callee.text());

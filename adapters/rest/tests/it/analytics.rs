@@ -16,7 +16,7 @@ use support::{
     switchboard::FakeNode,
 };
 
-use crate::conversations::{Dialer, analysis};
+use crate::conversations::{CONVERSATIONS, Dialer, analysis};
 
 const ANALYTICS: &str = "/public/v1/analytics";
 const DAY_S: i64 = 86_400;
@@ -97,6 +97,15 @@ async fn ended_calls_are_counted_by_every_group() {
         "rows": [second, first],
     });
     assert_eq!(data(client, "").await, expected);
+    let list = client.get(CONVERSATIONS).await.expect(200);
+    let medians: Vec<&Value> = list
+        .data()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| &row["latencyP50Ms"])
+        .collect();
+    assert_eq!(medians, [&Value::Null, &Value::Null, &json!(620)]);
     let hours = data(client, "groupBy=hour").await;
     assert_eq!(numbers(&hours, "startTimeUnix"), [day + DAY_S, day]);
     for (by, field, id) in [

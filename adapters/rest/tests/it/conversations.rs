@@ -238,6 +238,7 @@ async fn a_conversation_is_read_whole_once_it_is_analysed() {
     let list = dialer.app.client.get(CONVERSATIONS).await.expect(200);
     let item = &list.data()[0];
     assert_eq!(item["summary"], "Ada gave her city.");
+    assert_eq!(item["sentiment"], json!({ "sentiment_overall": "positive" }));
     assert_eq!(item.get("transcript"), None);
 }
 
@@ -407,7 +408,8 @@ async fn a_list_item_has_the_contracts_fields_campaign_and_numbers() {
             "conversationId": attempt.claim.attempt, "agentId": dialer.agent, "agentName": "Ann",
             "campaignId": dialer.campaign, "status": "in_progress", "direction": "outbound",
             "contactNumber": "+15550000000", "contactName": null, "variables": {}, "callerNumber": "+15559999999",
-            "startTimeUnix": START.unix_seconds() + 1, "conversationDuration": 0, "metadata": item["metadata"],
+            "startTimeUnix": START.unix_seconds() + 1, "conversationDuration": 0, "voiceMailDetected": false,
+            "callTransferred": false, "metadata": item["metadata"],
         })
     );
     let made = item["metadata"]["createdAt"].as_str().unwrap();
@@ -481,6 +483,10 @@ async fn a_conversation_tells_of_its_error_a_mailbox_and_a_transfer() {
             (&read.data()["voiceMailDetected"], &read.data()["callTransferred"]),
             (&json!(flag), &json!(flag))
         );
+        let list = dialer.app.client.get(CONVERSATIONS).await.expect(200);
+        for field in ["errorMessage", "voiceMailDetected", "callTransferred"] {
+            assert_eq!(list.data()[0].get(field), read.data().get(field), "{field}");
+        }
     }
 }
 
@@ -762,6 +768,9 @@ async fn a_conversation_that_is_over_shows_its_cost_in_exact_decimals() {
         none,
         "nobody answered"
     );
+    let list = client.get(CONVERSATIONS).await.expect(200);
+    assert_eq!(list.data()[0]["cost"], none);
+    assert_eq!(list.data()[1]["cost"], expected);
     let export = client.request("GET", &format!("{CONVERSATIONS}/export?format=csv"));
     let csv = export.send().await.unwrap().text().await.unwrap();
     let mut reader = csv::Reader::from_reader(csv.as_bytes());

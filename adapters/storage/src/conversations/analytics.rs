@@ -148,6 +148,7 @@ async fn count(mut work: Work<'_>, batch: CountingBatch, counted: Vec<CountedCal
     };
     let mut sums: BTreeMap<Key, CallCounts> = BTreeMap::new();
     for call in counted.iter().filter(|call| calls.contains(&call.call)) {
+        figures(&mut work, call).await?;
         for key in keys(call) {
             sums.entry(key).or_default().add(&call.counts);
         }
@@ -156,6 +157,17 @@ async fn count(mut work: Work<'_>, batch: CountingBatch, counted: Vec<CountedCal
         add(&mut work, key, counts).await?;
     }
     Ok(())
+}
+
+/// Keeps the figures of a call that lists show.
+async fn figures(work: &mut Work<'_>, call: &CountedCall) -> StoreResult<()> {
+    let Some(latency) = call.counts.latency_ms(50) else {
+        return Ok(());
+    };
+    let update = sqlx::query("UPDATE attempts SET latency_ms = $2 WHERE id = $1 AND state = 'final'")
+        .bind(call.call.to_string())
+        .bind(latency.cast_signed());
+    affected(update, work.conn).await.map(drop)
 }
 
 /// Removes calls from the queue. Returns those that were still in it.

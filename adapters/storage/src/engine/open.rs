@@ -60,6 +60,7 @@ const FILES: &[(&str, &str)] = &files![
     "0026_evidence",
     "0027_callee",
     "0028_webhook_terms",
+    "0029_call_figures",
 ];
 
 /// Returns the migrations for one database, by its name in the files.

@@ -196,6 +196,12 @@ pub struct ConversationRow {
     pub evidence: EvidenceOfValues,
     /// Analysis; none until it is done.
     pub analysis: Option<Analysis>,
+    /// Overall sentiment of the analysis, once the call is noted.
+    pub sentiment: Option<SentimentLabel>,
+    /// Usage of providers as its conversation shows it, once the call is over.
+    pub usage: Option<Value>,
+    /// Latency in milliseconds that half of the agent's answers did not exceed, once the call is counted.
+    pub latency_ms: Option<i64>,
     /// The appointment that was made last; left out in lists.
     pub appointment: Option<Appointment>,
     /// Whether the agent tracked issues when it ended; none before, and if that was not kept.

@@ -235,7 +235,7 @@ impl Reading {
         let collected = of.data_collected.items.iter();
         let collected: BTreeMap<&str, &str> = collected.map(|item| (&*item.entity, &*item.value)).collect();
         let overall = |sentiment: &Sentiment| sentiment.sentiment_overall.as_str().to_owned();
-        let cost = of.cost.as_ref();
+        let cost = item.cost.as_ref();
         let object = |empty: bool, object: Value| if empty { None } else { Some(object.to_string()) };
         let variables = item.callee.variables.clone().unwrap_or_default();
         let time = |unix_s: i64| Timestamp(unix_s * 1_000_000).to_iso8601_in(self.account.settings.timezone);
@@ -252,9 +252,9 @@ impl Reading {
             Some(time(item.start_time_unix)),
             item.end_time_unix.map(time),
             Some(item.conversation_duration.to_string()),
-            of.error_message.clone(),
-            Some(of.voice_mail_detected.to_string()),
-            Some(of.call_transferred.to_string()),
+            item.error_message.clone(),
+            Some(item.voice_mail_detected.to_string()),
+            Some(item.call_transferred.to_string()),
             of.carrier.clone(),
             item.summary.clone(),
             of.sentiment.as_ref().map(overall),
