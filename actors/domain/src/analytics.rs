@@ -58,7 +58,7 @@ pub fn counts(row: &ConversationRow, latencies: &[TurnLatency], prices: Option<&
     CallCounts {
         calls: 1,
         answered: u64::from(row.answered_at.is_some()),
-        seconds: conversation::duration_s(row),
+        seconds: row.duration_s(),
         outcomes: outcome(row).map(|outcome| once(outcome.as_str())).into_iter().collect(),
         sentiment: analysis
             .map(|analysis| once(analysis.sentiment.sentiment_overall.as_str()))

@@ -41,7 +41,7 @@ pub fn item(row: &ConversationRow, account: &Account) -> ConversationItem {
         caller_number: row.caller_number.clone(),
         start_time_unix: row.started_at.unix_seconds(),
         end_time_unix: row.ended_at.map(Timestamp::unix_seconds),
-        conversation_duration: duration_s(row),
+        conversation_duration: row.duration_s(),
         voice_mail_detected: row.voicemail,
         error_message: row.error.clone(),
         call_transferred: row.transferred,
@@ -114,14 +114,6 @@ pub async fn in_full(store: &dyn Store, account: &Account, row: &ConversationRow
         disclosures: &disclosures,
     };
     Ok(detail(row, &facts, agent.as_ref(), account))
-}
-
-/// Returns the whole seconds from the answer to the end; 0 until both are known.
-pub fn duration_s(row: &ConversationRow) -> u64 {
-    match (row.answered_at, row.ended_at) {
-        (Some(answered), Some(ended)) => ended.since(answered).as_secs(),
-        _ => 0,
-    }
 }
 
 /// Returns the words that told that an AI speaks, as they were heard last, or were to be heard.

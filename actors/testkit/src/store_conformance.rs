@@ -265,6 +265,7 @@ macro_rules! store_conformance {
             conversations_are_filtered
             conversations_page_without_gap_or_repeat
             noted_calls_are_found_by_their_words
+            conversations_are_sorted_and_counted
             rare_conversations_are_found_by_every_filter
             what_is_erased_or_said_later_changes_what_is_found
             a_deleted_conversation_is_read_by_nobody_and_counts

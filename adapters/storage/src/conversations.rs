@@ -20,7 +20,7 @@ use domain::{
     ports::{
         store::{
             Analysis, CallDirection, ConversationFilter, ConversationPage, ConversationRow, ConversationStatus,
-            SentimentLabel, StoreError, StoreResult,
+            MOST_COUNTED, SentimentLabel, StoreError, StoreResult,
         },
         usage::USAGE,
     },
@@ -40,7 +40,7 @@ use crate::{
 const COLUMNS: &str = "a.id, a.account, a.campaign, a.agent, g.name AS agent_name, a.status, a.kind, a.started_at, \
      a.answered_at, a.ended_at, a.phone_number, a.caller_id, a.carrier, a.error, a.voicemail, a.transferred, \
      a.collected, a.evidence, a.summary, a.issue_tracking, a.created_at, a.agent_version, \
-     a.sentiment, a.latency_ms, (SELECT COUNT(*) FROM test_calls t WHERE t.attempt = a.id) AS is_test";
+     a.sentiment, a.latency_ms, a.cost_nanos, (SELECT COUNT(*) FROM test_calls t WHERE t.attempt = a.id) AS is_test";
 
 fn columns() -> String {
     format!("{COLUMNS}, {}, {}", crate::callee::NAME, crate::callee::FIELDS)
@@ -76,6 +76,7 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
         sentiment: row.maybe_text("sentiment")?.as_deref().and_then(SentimentLabel::parse),
         usage: usage.and_then(|usage| serde_json::from_str(&usage).ok()),
         latency_ms: row.maybe_int("latency_ms")?,
+        cost_nanos: row.maybe_int("cost_nanos")?,
         appointment: None,
         issue_tracking: row.maybe_int("issue_tracking")?.map(|kept| kept != 0),
         is_test: row.flag("is_test")?,
@@ -104,12 +105,13 @@ pub(super) async fn get(mut work: Work<'_>, account: Option<AccountId>, id: Atte
     Ok(conversation)
 }
 
-pub(super) async fn page(
-    work: Work<'_>,
+/// Finds out how the matches of a filter are read.
+async fn prepared(
+    work: &mut Work<'_>,
     account: AccountId,
     filter: ConversationFilter,
     (limit, limits): (i64, PageLimits),
-) -> StoreResult<ConversationPage> {
+) -> StoreResult<Pages> {
     let mut pages = Pages::new(account, filter, limit, (work.dialect.words, limits));
     for narrow in pages.narrow() {
         let count = pages.few(narrow).fetch_one(&mut *work.conn).await;
@@ -122,14 +124,40 @@ pub(super) async fn page(
         Some(query) => query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?,
         None => None,
     };
-    let horizon = last.map(|row| row.time("started_at")).transpose()?;
-    let query = pages.with_horizon(horizon).query(&format!("SELECT {}", columns()));
+    let horizon = last.map(|row| row.time("place")).transpose()?;
+    Ok(pages.with_horizon(horizon))
+}
+
+pub(super) async fn page(
+    mut work: Work<'_>,
+    account: AccountId,
+    filter: ConversationFilter,
+    (limit, limits): (i64, PageLimits),
+) -> StoreResult<ConversationPage> {
+    let pages = prepared(&mut work, account, filter, (limit, limits)).await?;
+    let query = pages.query(&format!("SELECT {}", columns()));
     let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
     let rows: Vec<ConversationRow> = rows.iter().map(read).collect::<StoreResult<_>>()?;
     let is_full = i64::try_from(rows.len()).is_ok_and(|rows| rows >= limit);
     Ok(ConversationPage {
         rows,
-        // All that start at the same instant were examined.
-        reached: horizon.filter(|_| !is_full).map(|start| (start, AttemptId::FIRST)),
+        reached: pages.reached().filter(|_| !is_full),
     })
+}
+
+/// Counts the matches of a filter.
+pub(super) async fn count(
+    mut work: Work<'_>,
+    account: AccountId,
+    filter: ConversationFilter,
+) -> StoreResult<(i64, bool)> {
+    let limits = PageLimits {
+        few: MOST_COUNTED,
+        examined: MOST_COUNTED,
+    };
+    let pages = prepared(&mut work, account, filter, (MOST_COUNTED + 1, limits)).await?;
+    let row = pages.count().fetch_one(work.conn).await.map_err(unavailable)?;
+    let found = row.int("found")?;
+    let is_all = found <= MOST_COUNTED && pages.reached().is_none();
+    Ok((found.min(MOST_COUNTED), is_all))
 }

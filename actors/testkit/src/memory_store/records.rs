@@ -1,6 +1,6 @@
 //! Facts, conversations and jobs in memory.
 
-use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -14,8 +14,8 @@ use domain::{
     id::{AccountId, AttemptId, EventId, JobId},
     ports::store::{
         AccountEventType, Analysis, AttemptState, CallInProgress, CallOutcome, ConversationFilter, ConversationPage,
-        ConversationRow, EndPlace, EventFact, EventRow, FACTS_FOLLOW_MS, Fact, InProgressFilter, Job, OutcomeSign,
-        PERSON_WANTED, RecordStore, StoreError, StoreResult, TurnFact,
+        ConversationRow, ConversationSort, EndPlace, EventFact, EventRow, FACTS_FOLLOW_MS, Fact, InProgressFilter, Job,
+        MOST_COUNTED, OutcomeSign, PERSON_WANTED, RecordStore, StoreError, StoreResult, TurnFact,
     },
     time::Timestamp,
 };
@@ -62,6 +62,7 @@ impl Tables {
                 .map(|analysis| analysis.sentiment.sentiment_overall),
             usage: usage.filter(|_| entry.ended_at.is_some()),
             latency_ms: counts.and_then(|call| call.counts.latency_ms(50)).map(u64::cast_signed),
+            cost_nanos: counts.and_then(|call| call.counts.cost.values().next().map(|cost| cost.cast_signed())),
             appointment: self.last_appointment(entry.id),
             issue_tracking: entry.issue_tracking,
             is_test: self.tests.contains_key(&entry.id),
@@ -139,7 +140,6 @@ fn passes(filter: &ConversationFilter, entry: &AttemptEntry) -> bool {
                 .any(|spelling| spelling == entry.phone_number.as_str())
         })
         && filter.direction.is_none_or(|direction| entry.direction == direction)
-        && filter.after.is_none_or(|last| (started, entry.id) < last)
 }
 
 fn has_outcome(row: &ConversationRow, outcome: CallOutcome) -> bool {
@@ -176,6 +176,25 @@ impl Tables {
                 .search
                 .as_ref()
                 .is_none_or(|query| is_noted && query.matches(&row.callee.text(), &turns))
+    }
+
+    /// Returns the matches of a filter in its order.
+    fn found(&self, account: AccountId, filter: &ConversationFilter) -> Vec<ConversationRow> {
+        let own = self.attempts.values().filter(|entry| entry.account == account);
+        let own = own.filter(|entry| !self.deleted_conversations.contains(&entry.id));
+        let own = own.filter(|entry| passes(filter, entry) && self.fits(filter, entry));
+        let mut rows: Vec<_> = own.map(|entry| self.read_conversation(entry)).collect();
+        rows.retain(|row| filter.sort == ConversationSort::StartTime || filter.place(row).0 > Timestamp(0));
+        rows.sort_by_key(|row| filter.place(row));
+        if !filter.ascending {
+            rows.reverse();
+        }
+        let is_after = |row: &ConversationRow, last| match filter.ascending {
+            true => filter.place(row) > last,
+            false => filter.place(row) < last,
+        };
+        rows.retain(|row| filter.after.is_none_or(|last| is_after(row, last)));
+        rows
     }
 
     pub(super) fn turns_of(&self, id: AttemptId) -> impl Iterator<Item = &TurnFact> {
@@ -220,19 +239,18 @@ impl RecordStore for MemoryStore {
         filter: ConversationFilter,
         limit: i64,
     ) -> StoreResult<ConversationPage> {
-        let tables = self.open()?;
-        let own = tables.attempts.values().filter(|entry| entry.account == account);
-        let own = own.filter(|entry| !tables.deleted_conversations.contains(&entry.id));
-        let own = own.filter(|entry| passes(&filter, entry) && tables.fits(&filter, entry));
-        let mut found: Vec<&AttemptEntry> = own.collect();
-        found.sort_by_key(|entry| Reverse((entry.started_at(), entry.id)));
-        found.truncate(usize::try_from(limit).unwrap_or(0));
-        let mut rows: Vec<_> = found.into_iter().map(|entry| tables.read_conversation(entry)).collect();
+        let mut rows = self.open()?.found(account, &filter);
+        rows.truncate(usize::try_from(limit).unwrap_or(0));
         for row in &mut rows {
             row.appointment = None;
             row.analysis = row.analysis.take().map(|full| Analysis::of_summary(full.summary));
         }
         Ok(ConversationPage { rows, reached: None })
+    }
+
+    async fn count_conversations(&self, account: AccountId, filter: ConversationFilter) -> StoreResult<(i64, bool)> {
+        let found = self.open()?.found(account, &filter).len() as i64;
+        Ok((found.min(MOST_COUNTED), found <= MOST_COUNTED))
     }
 
     async fn calls_in_progress(

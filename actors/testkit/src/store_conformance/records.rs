@@ -218,6 +218,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
         sentiment: None,
         usage: None,
         latency_ms: None,
+        cost_nanos: None,
         appointment: None,
         issue_tracking: None,
         is_test: false,

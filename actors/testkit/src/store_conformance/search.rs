@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::{Fixture, Scene, outcome};
+use super::{Fixture, Scene, analytics::count_calls, outcome};
 use domain::{
     id::{AccountId, AgentId, AttemptId, CampaignId},
     ports::{
         language_model::Speaker,
         store::{
-            Analysis, CallDirection, CallOutcome, ConversationFilter, ConversationStatus, Fact, SentimentLabel,
-            StoreError, TurnFact,
+            Analysis, CallDirection, CallOutcome, ConversationFilter, ConversationSort, ConversationStatus, Fact,
+            SentimentLabel, StoreError, TurnFact,
         },
     },
     time::Timestamp,
@@ -65,7 +65,7 @@ async fn found(scene: &Scene, filter: ConversationFilter) -> Vec<AttemptId> {
         };
         let page = scene.store.conversation_page(scene.account, filter, 2).await.unwrap();
         let last = page.rows.last().filter(|_| page.rows.len() == 2);
-        after = page.reached.or(last.map(|row| (row.started_at, row.id)));
+        after = page.reached.or(last.map(|row| filter.place(row)));
         all.extend(page.rows.iter().map(|row| row.id));
         if after.is_none() {
             return all;
@@ -134,6 +134,87 @@ pub async fn noted_calls_are_found_by_their_words(fixture: Fixture) {
     assert_eq!(found(&scene, after).await, [third]);
     let theirs = scene.store.conversations(AccountId::new(), search("table"), 9).await;
     assert_eq!(theirs, Ok(vec![]));
+}
+
+pub async fn conversations_are_sorted_and_counted(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let (one, two) = (scene.running(0..5).await, scene.running(5..6).await);
+    let medium = scene.completed(one, 60).await.attempt;
+    let long = scene.completed(two, 240).await.attempt;
+    let claim = scene.dialing(one).await;
+    let busy = outcome(ConversationStatus::Failed);
+    scene.store.finish(claim, busy, None).await.unwrap();
+    scene.clock.advance(Duration::from_secs(1));
+    let short = scene.completed(one, 5).await.attempt;
+    let open = scene.dialing(one).await.attempt;
+    note(&scene).await;
+    scene.clock.advance(Duration::from_secs(3_600));
+    count_calls(&scene).await;
+    let sorted = |sort, ascending| ConversationFilter {
+        sort,
+        ascending,
+        ..ConversationFilter::default()
+    };
+    use ConversationSort::{Cost, Duration as Length, StartTime};
+    for (sort, first_to_last) in [
+        (StartTime, &[medium, long, claim.attempt, short, open][..]),
+        (Length, &[short, medium, long]),
+        (Cost, &[short, medium, long]),
+    ] {
+        let mut last_to_first = first_to_last.to_vec();
+        last_to_first.reverse();
+        assert_eq!(found(&scene, sorted(sort, true)).await, first_to_last, "{sort:?}");
+        assert_eq!(found(&scene, sorted(sort, false)).await, last_to_first, "{sort:?}");
+        let count = scene.store.count_conversations(scene.account, sorted(sort, true)).await;
+        assert_eq!(count, Ok((first_to_last.len() as i64, true)));
+    }
+    let started = async |call| {
+        let row = scene.store.conversation(scene.account, call).await;
+        row.unwrap().started_at
+    };
+    let filters = [
+        (
+            ConversationFilter {
+                campaign: Some(one),
+                ..sorted(Length, false)
+            },
+            &[medium, short][..],
+        ),
+        (
+            ConversationFilter {
+                started_after: Some(started(medium).await),
+                started_before: Some(started(open).await),
+                ..sorted(StartTime, true)
+            },
+            &[long, claim.attempt, short],
+        ),
+        (
+            ConversationFilter {
+                started_after: Some(started(medium).await),
+                direction: Some(CallDirection::Outbound),
+                ..sorted(Cost, true)
+            },
+            &[short, long],
+        ),
+        (
+            ConversationFilter {
+                min_duration: Some(60),
+                agents: Some(vec![scene.agent]),
+                ..sorted(Length, true)
+            },
+            &[medium, long],
+        ),
+    ];
+    for (filter, expected) in filters {
+        assert_eq!(found(&scene, filter.clone()).await, expected, "{filter:?}");
+        let count = scene.store.count_conversations(scene.account, filter).await;
+        assert_eq!(count, Ok((expected.len() as i64, true)));
+    }
+    let theirs = scene
+        .store
+        .count_conversations(AccountId::new(), sorted(StartTime, false))
+        .await;
+    assert_eq!(theirs, Ok((0, true)));
 }
 
 pub async fn rare_conversations_are_found_by_every_filter(fixture: Fixture) {

@@ -311,6 +311,7 @@ slowly! {
         append_facts(facts: &[(AttemptId, Fact)]) -> ();
         conversation(account: AccountId, id: AttemptId) -> ConversationRow;
         conversation_page(account: AccountId, filter: ConversationFilter, limit: i64) -> ConversationPage;
+        count_conversations(account: AccountId, filter: ConversationFilter) -> (i64, bool);
         calls_in_progress(account: AccountId, filter: InProgressFilter, limit: i64) -> Vec<CallInProgress>;
         note_calls(after: EndPlace, limit: i64) -> Option<EndPlace>;
         turns(id: AttemptId) -> Vec<TurnFact>;

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use domain::{
     conversation::{CallEvent, Conversation, ConversationDeleted, ConversationItem, Turn},
-    ports::store::{CallOutcome, SentimentLabel},
+    ports::store::{CallOutcome, ConversationSort, SentimentLabel},
 };
 
 use super::{campaign_types::NoFields, common::PhoneNumberSent, operation::Operation, samples};
@@ -212,6 +212,23 @@ fn list() -> Operation {
         "listConversations",
         "List conversations, newest first",
     ))
+    .query(
+        "include",
+        "`total` adds the number of all matching conversations to `pagination`, except with `hasRecording`",
+        json!({ "type": "string", "enum": ["total"], "x-ringback-extension": true }),
+    )
+    .query(
+        "sortBy",
+        "Sort key; not with `search`. `duration` and `cost` leave out conversations that have none, and the cost is \
+         the one counted in analytics",
+        json!({ "type": "string", "enum": ConversationSort::ALL.map(ConversationSort::as_str),
+            "default": "start_time", "x-ringback-extension": true }),
+    )
+    .query(
+        "sortDirection",
+        "Sort direction; not with `search`",
+        json!({ "type": "string", "enum": ["asc", "desc"], "default": "desc", "x-ringback-extension": true }),
+    )
     .note(
         "A page may hold fewer conversations than `pageSize`, even none, and still have a `nextCursor`: only so many \
          are examined for each.",

@@ -97,6 +97,7 @@ impl Binding {
             page_size,
             has_more: last.is_some(),
             next_cursor: last.map(|(at, id)| self.cursor(at, &id)),
+            ..Pagination::default()
         }
     }
 

@@ -160,6 +160,16 @@ impl RawQuery {
         }
     }
 
+    /// Reads whether `sortDirection` is ascending.
+    pub fn ascending(&mut self) -> bool {
+        let ascending = self.parsed("sortDirection", "`asc` or `desc`", |text| match text {
+            "asc" => Some(true),
+            "desc" => Some(false),
+            _ => None,
+        });
+        ascending.unwrap_or(false)
+    }
+
     /// Reads `true` or `false`.
     pub fn boolean(&mut self, name: &str) -> Option<bool> {
         self.parsed(name, "`true` or `false`", |text| text.parse().ok())

@@ -114,6 +114,7 @@ pub async fn list(
         page_size,
         has_more,
         next_cursor: last.map(|row| row.created_at.to_iso8601()),
+        ..Pagination::default()
     };
     let items: Vec<Campaign> = rows.iter().map(Campaign::of).collect();
     Ok(Reply::page(items, pagination))

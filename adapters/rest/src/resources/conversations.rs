@@ -113,6 +113,7 @@ pub async fn list(
         wanted,
         cursor,
         page_size,
+        with_total,
     }): Query<ListParameters>,
 ) -> ApiResult<Reply> {
     let binding = Binding::new(account.id, "conversations", format!("{wanted:?}"));
@@ -123,8 +124,8 @@ pub async fn list(
     let size = usize::try_from(page_size).unwrap_or_default();
     let more = page.rows.len() > size;
     page.rows.truncate(size);
-    let last = page.rows.last().filter(|_| more).map(|row| (row.started_at, row.id));
-    let last = last.or(page.reached).map(|(start, id)| (start, id.to_string()));
+    let last = page.rows.last().filter(|_| more).and_then(|row| wanted.place(row));
+    let last = last.or(page.reached).map(|(key, id)| (key, id.to_string()));
     let mut items = Vec::with_capacity(page.rows.len());
     for row in &page.rows {
         let mut item = conversation::item(row, &account).priced(row, state.prices.as_deref());
@@ -137,7 +138,13 @@ pub async fn list(
         }
         items.push(item);
     }
-    Ok(Reply::page(items, binding.pagination(page_size, last)))
+    let mut pagination = binding.pagination(page_size, last);
+    if with_total {
+        let total = wanted.total(&state, account.id).await?;
+        pagination.total = total.map(|(total, _)| total);
+        pagination.total_is_at_least = total.is_some_and(|(_, is_all)| !is_all);
+    }
+    Ok(Reply::page(items, pagination))
 }
 
 /// Parameters of a single conversation.

@@ -20,7 +20,7 @@ use super::error::{ApiError, ApiResult, ErrorBody};
 use crate::response::request_id::{self, RequestId};
 
 /// A page of a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pagination {
     /// Maximum items of the page, as requested.
@@ -31,6 +31,14 @@ pub struct Pagination {
     /// Value for `cursor` to get the next page; omitted on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
+    /// Number of all items of the list, if it was requested; at most 10,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, maximum = 10_000)]
+    pub total: Option<i64>,
+    /// True if there may be more items than `total`; omitted otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub total_is_at_least: bool,
 }
 
 /// A successful response.

@@ -348,6 +348,68 @@ async fn pages_are_stable_and_a_cursor_is_bound_to_its_list() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_list_is_sorted_and_counted_on_request() {
+    let dialer = Dialer::start(3).await;
+    let (mut ids, client) = (Vec::new(), &dialer.app.client);
+    for seconds in [30, 0, 10] {
+        let attempt = dialer.dial().await;
+        ids.push(attempt.claim.attempt.to_string());
+        if seconds > 0 {
+            dialer.answer(&attempt).await;
+            tokio::time::advance(Duration::from_secs(seconds)).await;
+        }
+        dialer.finish(&attempt, ConversationStatus::Completed, &[]).await;
+    }
+    let [long, none, short] = [0, 1, 2].map(|at: usize| ids[at].clone());
+    for (query, expected) in [
+        ("sortBy=start_time&sortDirection=asc", vec![&long, &none, &short]),
+        ("sortDirection=desc", vec![&short, &none, &long]),
+        ("sortBy=duration", vec![&long, &short]),
+        ("sortBy=duration&sortDirection=asc", vec![&short, &long]),
+        ("sortBy=cost", vec![]),
+    ] {
+        let found = dialer.ids(query).await;
+        assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query}");
+        let mut paged = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let path = format!("{CONVERSATIONS}?pageSize=1&include=total&{query}{cursor}");
+            let page = client.get(&path).await.expect(200);
+            assert_eq!(page.body["pagination"]["total"], expected.len(), "{query}");
+            assert_eq!(page.body["pagination"].get("totalIsAtLeast"), None);
+            paged.extend(
+                page.data()
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|item| item["conversationId"].clone()),
+            );
+            match page.body["pagination"]["nextCursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => break,
+            }
+        }
+        assert_eq!(json!(paged), json!(found), "{query}");
+    }
+    for (query, total) in [("tag=nobody", Some(json!(0))), ("hasRecording=true", None)] {
+        let page = client
+            .get(&format!("{CONVERSATIONS}?include=total&{query}"))
+            .await
+            .expect(200);
+        assert_eq!(page.body["pagination"].get("total"), total.as_ref());
+    }
+    for (query, field) in [
+        ("sortBy=name", "sortBy"),
+        ("search=visit&sortBy=duration", "sortBy"),
+        ("search=visit&sortDirection=asc", "sortDirection"),
+        ("include=turns", "include"),
+    ] {
+        let refused = client.get(&format!("{CONVERSATIONS}?{query}")).await.expect(400);
+        assert_eq!(refused.text("/error/fields/0/path"), field, "{query}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn filters_combine_and_their_bounds_are_exclusive() {
     let dialer = Dialer::start(4).await;
     let mut ids = Vec::new();

@@ -161,12 +161,14 @@ async fn count(mut work: Work<'_>, batch: CountingBatch, counted: Vec<CountedCal
 
 /// Keeps the figures of a call that lists show.
 async fn figures(work: &mut Work<'_>, call: &CountedCall) -> StoreResult<()> {
-    let Some(latency) = call.counts.latency_ms(50) else {
+    let (latency, cost) = (call.counts.latency_ms(50), call.counts.cost.values().next());
+    if (latency, cost) == (None, None) {
         return Ok(());
-    };
-    let update = sqlx::query("UPDATE attempts SET latency_ms = $2 WHERE id = $1 AND state = 'final'")
+    }
+    let update = sqlx::query("UPDATE attempts SET latency_ms = $2, cost_nanos = $3 WHERE id = $1 AND state = 'final'")
         .bind(call.call.to_string())
-        .bind(latency.cast_signed());
+        .bind(latency.map(u64::cast_signed))
+        .bind(cost.copied().map(u64::cast_signed));
     affected(update, work.conn).await.map(drop)
 }
 

@@ -5,9 +5,12 @@
 //! small index shows that few conversations can match, all of those are checked instead.
 
 use domain::{
-    id::AccountId,
+    id::{AccountId, AttemptId},
     phone_number::PhoneNumber,
-    ports::store::{CallDirection, CallOutcome, ConversationFilter, ConversationStatus, OutcomeSign},
+    ports::store::{
+        CallDirection, CallOutcome, ConversationFilter, ConversationPlace, ConversationSort, ConversationStatus,
+        OutcomeSign,
+    },
     time::Timestamp,
 };
 
@@ -19,8 +22,6 @@ use crate::{
         word_index::{PLACES, WordIndex},
     },
 };
-
-const ORDER: &str = "ORDER BY k.started_at DESC, k.id DESC";
 
 /// A small index that contains all conversations of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub(crate) struct Pages {
     limits: PageLimits,
     /// Index of which all conversations are examined, because they are few.
     few: Option<Narrow>,
-    /// Start of the last conversation that is examined, if there are more.
+    /// Sort key of the last conversation that is examined, if there are more.
     horizon: Option<Timestamp>,
 }
 
@@ -78,6 +79,27 @@ impl Pages {
     pub(crate) fn with_horizon(mut self, horizon: Option<Timestamp>) -> Self {
         self.horizon = horizon;
         self
+    }
+
+    /// Returns the place after which the next page begins, if not all conversations are examined: all with the last
+    /// sort key are.
+    pub(crate) fn reached(&self) -> Option<ConversationPlace> {
+        let beyond = i64::from(self.filter.ascending);
+        self.horizon.map(|key| (Timestamp(key.0 + beyond), AttemptId::FIRST))
+    }
+
+    /// Returns the column with the sort key.
+    fn key(&self) -> &'static str {
+        match self.filter.sort {
+            ConversationSort::StartTime => "started_at",
+            ConversationSort::Duration => "duration_s",
+            ConversationSort::Cost => "cost_nanos",
+        }
+    }
+
+    fn order(&self) -> String {
+        let (key, direction) = (self.key(), if self.filter.ascending { "ASC" } else { "DESC" });
+        format!("ORDER BY k.{key} {direction}, k.id {direction}")
     }
 
     /// Returns the minimum duration, if it excludes any conversation.
@@ -150,7 +172,7 @@ impl Pages {
         bind_all(composed(sql), keys.values)
     }
 
-    /// Builds the query for the `started_at` of the last conversation that is examined, if that number is limited.
+    /// Builds the query for the `place` of the last conversation that is examined, if that number is limited.
     pub(crate) fn horizon<'q>(&self) -> Option<AnyQuery<'q>> {
         if !self.is_examined() {
             return None;
@@ -161,11 +183,13 @@ impl Pages {
             true => format!("{} LIMIT {examined}", self.spoken(&mut keys)),
             false => {
                 let conditions = self.indexed(&mut keys);
-                self.newest(&conditions).replace(LIMIT, &examined.to_string())
+                self.first(&conditions).replace(LIMIT, &examined.to_string())
             }
         };
         let sql = format!(
-            "SELECT k.started_at FROM ({text}) AS k {ORDER} LIMIT 1 OFFSET {}",
+            "SELECT k.{} AS place FROM ({text}) AS k {} LIMIT 1 OFFSET {}",
+            self.key(),
+            self.order(),
             examined - 1
         );
         Some(bind_all(composed(sql), keys.values))
@@ -173,6 +197,28 @@ impl Pages {
 
     /// Builds the page's query; `select` names columns of the attempt `a`, its agent `g` and its callee.
     pub(crate) fn query<'q>(&self, select: &str) -> AnyQuery<'q> {
+        let (joins, order) = (callee::JOINS, self.order());
+        // SQLite reads the sides of a cross join in order; with another join it may scan the whole account.
+        self.read(|matches, limit| {
+            format!(
+                "{select} FROM ({matches}) AS k CROSS JOIN attempts a JOIN agents g ON g.id = a.agent {joins} \
+                 WHERE a.id = k.id AND a.account = $1 {order} LIMIT {limit}"
+            )
+        })
+    }
+
+    /// Builds the query for the number `found` of the page's conversations, which may exceed its limit.
+    pub(crate) fn count<'q>(&self) -> AnyQuery<'q> {
+        self.read(|matches, _| {
+            format!(
+                "SELECT COUNT(*) AS found FROM ({matches}) AS k CROSS JOIN attempts a \
+                 WHERE a.id = k.id AND a.account = $1"
+            )
+        })
+    }
+
+    /// Builds a query from the one for the matches, and the placeholder of the limit.
+    fn read<'q>(&self, sql: impl FnOnce(&str, &str) -> String) -> AnyQuery<'q> {
         let mut keys = self.keys();
         let text = match self.few {
             Some(narrow) => {
@@ -186,18 +232,12 @@ impl Pages {
             None => {
                 let mut conditions = self.indexed(&mut keys);
                 conditions.extend(self.checked(&mut keys));
-                self.newest(&conditions)
+                self.first(&conditions)
             }
         };
         let limit = keys.place(self.limit);
-        // SQLite reads the sides of a cross join in order; with another join it may scan the whole account.
-        let sql = format!(
-            "{select} FROM ({}) AS k CROSS JOIN attempts a JOIN agents g ON g.id = a.agent {} \
-             WHERE a.id = k.id AND a.account = $1 {ORDER} LIMIT {limit}",
-            text.replace(LIMIT, &limit),
-            callee::JOINS
-        );
-        bind_all(composed(sql), keys.values)
+        let matches = text.replace(LIMIT, &limit);
+        bind_all(composed(sql(&matches, &limit)), keys.values)
     }
 
     /// Selects those of a few conversations that match.
@@ -207,7 +247,9 @@ impl Pages {
         let fit = joined(&conditions);
         // SQLite would otherwise begin with the account's conversations.
         format!(
-            "SELECT k.id, k.started_at FROM ({few}) AS few_ones CROSS JOIN attempts k{fit} AND k.id = few_ones.id {ORDER} LIMIT {LIMIT}"
+            "SELECT k.id, k.{} FROM ({few}) AS few_ones CROSS JOIN attempts k{fit} AND k.id = few_ones.id {} LIMIT {LIMIT}",
+            self.key(),
+            self.order()
         )
     }
 
@@ -235,17 +277,20 @@ impl Pages {
         text + " ORDER BY w.rowid DESC"
     }
 
-    /// Selects the newest that match. An index of an agent or a campaign is ordered by status first.
-    fn newest(&self, conditions: &[String]) -> String {
+    /// Selects the first that match. An index of an agent or a campaign is ordered by status first, then by start.
+    fn first(&self, conditions: &[String]) -> String {
         let select = |status: Option<ConversationStatus>| {
             let status = status.map(|status| format!("k.status = '{}'", status.as_str()));
             let all: Vec<String> = status.into_iter().chain(conditions.iter().cloned()).collect();
             format!(
-                "SELECT k.id, k.started_at FROM attempts k{} {ORDER} LIMIT {LIMIT}",
-                joined(&all)
+                "SELECT k.id, k.{} FROM attempts k{} {} LIMIT {LIMIT}",
+                self.key(),
+                joined(&all),
+                self.order()
             )
         };
-        if self.is_of_account() || self.filter.status.is_some() {
+        let by_start = self.filter.sort == ConversationSort::StartTime;
+        if !by_start || self.is_of_account() || self.filter.status.is_some() {
             return select(None);
         }
         let each = ConversationStatus::ALL.map(|status| {
@@ -275,30 +320,43 @@ impl Pages {
         if self.is_of_account() {
             conditions.push("k.account = $1".to_owned());
         }
-        conditions.extend(self.started(keys));
+        conditions.extend(self.bounds(keys));
         conditions
     }
 
-    /// Builds the conditions on the start time. An index can stop at one bound only: the cursor's, unless
-    /// `started_before` is earlier.
-    fn started(&self, keys: &mut Keys) -> Vec<String> {
+    /// Builds the conditions on the start time and the sort key. An index can stop at one bound only: the cursor's,
+    /// unless the filter's is behind it.
+    fn bounds(&self, keys: &mut Keys) -> Vec<String> {
+        let (filter, key) = (&self.filter, self.key());
+        let by_start = filter.sort == ConversationSort::StartTime;
         let mut conditions = Vec::new();
-        let filter = &self.filter;
-        // The horizon is not before the lower limit.
-        match (self.horizon, filter.started_after) {
-            (Some(horizon), _) => conditions.push(format!("k.started_at >= {}", keys.place(horizon.0))),
-            (None, Some(after)) => conditions.push(format!("k.started_at > {}", keys.place(after.0))),
-            (None, None) => {}
+        if !by_start {
+            // Each key has a small index of its own.
+            conditions.push(format!("k.{key} > 0"));
         }
-        let cursor = filter.after.map(|(started_at, _)| started_at);
-        if let Some(before) = filter.started_before
-            && cursor.is_none_or(|cursor| cursor >= before)
-        {
-            conditions.push(format!("k.started_at < {}", keys.place(before.0)));
+        let (onward, back) = if filter.ascending { (">", "<") } else { ("<", ">") };
+        // Bounds in the direction of the list.
+        let (first, last) = match filter.ascending {
+            true => (filter.started_after, filter.started_before),
+            false => (filter.started_before, filter.started_after),
+        };
+        let is_past = |first| {
+            let cursor = filter.after.filter(|_| by_start);
+            cursor.is_some_and(|(cursor, _)| (cursor < first) != filter.ascending)
+        };
+        if let Some(first) = first.filter(|first| !is_past(*first)) {
+            conditions.push(format!("k.started_at {onward} {}", keys.place(first.0)));
         }
-        if let Some((started_at, id)) = filter.after {
-            let (started_at, id) = (keys.place(started_at.0), keys.place(id.to_string()));
-            conditions.push(format!("(k.started_at, k.id) < ({started_at}, {id})"));
+        // The horizon is not beyond the last start.
+        if let Some(last) = last.filter(|_| !by_start || self.horizon.is_none()) {
+            conditions.push(format!("k.started_at {back} {}", keys.place(last.0)));
+        }
+        if let Some(horizon) = self.horizon {
+            conditions.push(format!("k.{key} {back}= {}", keys.place(horizon.0)));
+        }
+        if let Some((at, id)) = filter.after {
+            let (at, id) = (keys.place(at.0), keys.place(id.to_string()));
+            conditions.push(format!("(k.{key}, k.id) {onward} ({at}, {id})"));
         }
         conditions
     }

@@ -64,6 +64,11 @@ impl RecordStore for SqlStore {
             .await
     }
 
+    async fn count_conversations(&self, account: AccountId, filter: ConversationFilter) -> StoreResult<(i64, bool)> {
+        self.read(move |work| Box::pin(conversations::count(work, account, filter)))
+            .await
+    }
+
     async fn calls_in_progress(
         &self,
         account: AccountId,

@@ -61,6 +61,7 @@ const FILES: &[(&str, &str)] = &files![
     "0027_callee",
     "0028_webhook_terms",
     "0029_call_figures",
+    "0030_call_costs",
 ];
 
 /// Returns the migrations for one database, by its name in the files.

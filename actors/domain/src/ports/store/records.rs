@@ -202,6 +202,8 @@ pub struct ConversationRow {
     pub usage: Option<Value>,
     /// Latency in milliseconds that half of the agent's answers did not exceed, once the call is counted.
     pub latency_ms: Option<i64>,
+    /// Cost in thousand-millionths of the currency's unit, by the prices with which the call was counted.
+    pub cost_nanos: Option<i64>,
     /// The appointment that was made last; left out in lists.
     pub appointment: Option<Appointment>,
     /// Whether the agent tracked issues when it ended; none before, and if that was not kept.
@@ -213,6 +215,14 @@ pub struct ConversationRow {
 }
 
 impl ConversationRow {
+    /// Returns the whole seconds from the answer to the end; 0 until both are known.
+    pub fn duration_s(&self) -> u64 {
+        match (self.answered_at, self.ended_at) {
+            (Some(answered), Some(ended)) => ended.since(answered).as_secs(),
+            _ => 0,
+        }
+    }
+
     /// Returns whether issues are tracked, by the `agent` as it is now unless the end kept it.
     pub fn tracks_issues(&self, agent: Option<&Agent>) -> bool {
         let now = || agent.is_some_and(|agent| agent.platform_settings.call_actions.issue_tracking);
@@ -282,6 +292,26 @@ impl CallOutcome {
     }
 }
 
+/// Key by which conversations are sorted. Those without it are left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ConversationSort {
+    /// Start.
+    #[default]
+    StartTime,
+    /// Duration from the answer.
+    Duration,
+    /// Cost, of counted calls.
+    Cost,
+}
+
+spelled!(ConversationSort, StartTime "start_time", Duration "duration", Cost "cost");
+
+/// Place of a conversation in a list: its sort key, as a time whatever it is, and its id.
+pub type ConversationPlace = (Timestamp, AttemptId);
+
+/// Most conversations that are counted.
+pub const MOST_COUNTED: i64 = 10_000;
+
 /// Filters of the conversations list.
 #[derive(Debug, Clone, Default)]
 pub struct ConversationFilter {
@@ -311,17 +341,33 @@ pub struct ConversationFilter {
     pub has_issue: Option<bool>,
     /// Search in the transcript. Matches only noted calls.
     pub search: Option<Query>,
-    /// The cursor: list only rows after this one (newest first by start, then id).
-    pub after: Option<(Timestamp, AttemptId)>,
+    /// Sort key.
+    pub sort: ConversationSort,
+    /// Whether the lowest key comes first, instead of the highest.
+    pub ascending: bool,
+    /// The cursor: list only rows after this place.
+    pub after: Option<ConversationPlace>,
 }
 
-/// A page of conversations, newest first.
+impl ConversationFilter {
+    /// Returns the place of a row in the list.
+    pub fn place(&self, row: &ConversationRow) -> ConversationPlace {
+        let key = match self.sort {
+            ConversationSort::StartTime => row.started_at,
+            ConversationSort::Duration => Timestamp(row.duration_s().cast_signed()),
+            ConversationSort::Cost => Timestamp(row.cost_nanos.unwrap_or_default()),
+        };
+        (key, row.id)
+    }
+}
+
+/// A page of conversations.
 #[derive(Debug, Clone, Default)]
 pub struct ConversationPage {
     /// The conversations; of the analysis only the summary.
     pub rows: Vec<ConversationRow>,
     /// Place after which to continue, if the page is short because the limit of examined conversations was reached.
-    pub reached: Option<(Timestamp, AttemptId)>,
+    pub reached: Option<ConversationPlace>,
 }
 
 /// Place of a call in the order of ends.
@@ -369,6 +415,10 @@ pub trait RecordStore: Send + Sync {
         filter: ConversationFilter,
         limit: i64,
     ) -> StoreResult<ConversationPage>;
+
+    /// Returns the number of the account's conversations that match, at most [`MOST_COUNTED`], and whether it is
+    /// all of them.
+    async fn count_conversations(&self, account: AccountId, filter: ConversationFilter) -> StoreResult<(i64, bool)>;
 
     /// Returns the rows of [`RecordStore::conversation_page`].
     async fn conversations(

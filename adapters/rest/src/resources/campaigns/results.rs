@@ -92,6 +92,7 @@ pub async fn list(
         page_size,
         has_more,
         next_cursor: last.map(|last| binding.cursor(Timestamp(last.index + 1), &list.to_string())),
+        ..Pagination::default()
     };
     let entities = entities(&*state.store, &row).await?;
     let items = results.iter().map(|result| ShownResult::of(result, &entities));

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     detail_of,
-    filters::{Resolved, Wanted, filters, next_place},
+    filters::{Resolved, Wanted, filters},
 };
 use crate::{
     caller::Caller,
@@ -174,7 +174,7 @@ impl Reading {
                 }
             }
         }
-        if let Some(place) = next_place(&page, PAGE) {
+        if let Some(place) = self.wanted.next_place(&page, PAGE) {
             let next = self
                 .wanted
                 .page(&self.state, self.account.id, (Some(place), PAGE))
@@ -195,7 +195,7 @@ impl Reading {
             page.rows
                 .iter()
                 .for_each(|row| self.collected.add(row.collected.keys()));
-            let Some(place) = next_place(&page, PAGE) else {
+            let Some(place) = self.wanted.next_place(&page, PAGE) else {
                 return Ok(());
             };
             page = self

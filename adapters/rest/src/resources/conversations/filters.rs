@@ -6,8 +6,8 @@ use domain::{
     id::{AccountId, AgentId, AttemptId, CampaignId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
-        AgentFilter, CallDirection, CallOutcome, ConversationFilter, ConversationPage, ConversationRow,
-        ConversationStatus, SentimentLabel, Store, StoreError,
+        AgentFilter, CallDirection, CallOutcome, ConversationFilter, ConversationPage, ConversationPlace,
+        ConversationRow, ConversationSort, ConversationStatus, SentimentLabel, Store, StoreError,
     },
     time::Timestamp,
     transcript_search,
@@ -76,16 +76,34 @@ pub struct ListParameters {
     pub(super) wanted: Wanted,
     pub(super) cursor: Option<String>,
     pub(super) page_size: i64,
+    pub(super) with_total: bool,
 }
 
 impl Parameters for ListParameters {
-    const NAMES: &'static [&'static str] = filters!["cursor", "pageSize"];
+    const NAMES: &'static [&'static str] = filters!["cursor", "include", "pageSize", "sortBy", "sortDirection"];
 
     fn read(query: &mut RawQuery) -> Self {
+        let mut wanted = Wanted::read(query);
+        let keys = one_of(&ConversationSort::ALL.map(ConversationSort::as_str));
+        let sort = query.parsed("sortBy", &keys, ConversationSort::parse);
+        let filter = &mut wanted.filter;
+        filter.sort = sort.unwrap_or_default();
+        filter.ascending = query.ascending();
+        let is_usual = filter.sort == ConversationSort::StartTime && !filter.ascending;
+        if filter.search.is_some() && !is_usual {
+            let name = if sort.is_some() { "sortBy" } else { "sortDirection" };
+            query.problem(
+                name,
+                "not_allowed",
+                "`search` lists the newest first; leave one of the two out",
+            );
+        }
+        let total = query.parsed("include", "`total`", |text| (text == "total").then_some(()));
         Self {
-            wanted: Wanted::read(query),
+            wanted,
             cursor: query.text("cursor"),
             page_size: query.page_size(),
+            with_total: total.is_some(),
         }
     }
 }
@@ -168,6 +186,8 @@ impl Wanted {
                 has_issue: query.boolean("hasIssue"),
                 search: search.and_then(Result::ok),
                 agents: None,
+                sort: ConversationSort::StartTime,
+                ascending: false,
                 after: None,
             },
             contact: query.parsed("contactId", "a contact's id (a UUID)", |text| {
@@ -217,7 +237,7 @@ impl Resolved {
         &self,
         state: &RestState,
         account: AccountId,
-        (after, limit): (Option<(Timestamp, AttemptId)>, i64),
+        (after, limit): (Option<ConversationPlace>, i64),
     ) -> ApiResult<ConversationPage> {
         let Some(mut filter) = self.filter.clone() else {
             return Ok(ConversationPage::default());
@@ -232,7 +252,7 @@ impl Resolved {
                 .store
                 .conversation_page(account, filter.clone(), LOOKED_AT)
                 .await?;
-            filter.after = next_place(&page, LOOKED_AT);
+            filter.after = self.next_place(&page, LOOKED_AT);
             rows.extend(with_recordings(state.recordings_dir.clone(), page.rows, has_recording).await?);
             let found = i64::try_from(rows.len()).unwrap_or(i64::MAX);
             if found >= limit || filter.after.is_none() {
@@ -243,13 +263,29 @@ impl Resolved {
         let reached = filter.after;
         Ok(ConversationPage { rows, reached })
     }
-}
 
-/// Returns the place after which to go on behind a page that was read with this limit, if there may be more.
-pub(super) fn next_place(page: &ConversationPage, limit: i64) -> Option<(Timestamp, AttemptId)> {
-    let is_full = i64::try_from(page.rows.len()).is_ok_and(|rows| rows == limit);
-    let last = page.rows.last().filter(|_| is_full).map(|row| (row.started_at, row.id));
-    page.reached.or(last)
+    /// Returns the place after which to go on behind a page that was read with this limit, if there may be more.
+    pub(super) fn next_place(&self, page: &ConversationPage, limit: i64) -> Option<ConversationPlace> {
+        let is_full = i64::try_from(page.rows.len()).is_ok_and(|rows| rows == limit);
+        page.reached
+            .or_else(|| self.place(page.rows.last().filter(|_| is_full)?))
+    }
+
+    /// Returns the place of a row in the list.
+    pub(super) fn place(&self, row: &ConversationRow) -> Option<ConversationPlace> {
+        Some(self.filter.as_ref()?.place(row))
+    }
+
+    /// Counts the conversations. None with the filter for recordings, which looks at files.
+    pub(super) async fn total(&self, state: &RestState, account: AccountId) -> ApiResult<Option<(i64, bool)>> {
+        let Some(filter) = self.filter.clone() else {
+            return Ok(Some((0, true)));
+        };
+        if self.has_recording.is_some() {
+            return Ok(None);
+        }
+        Ok(Some(state.store.count_conversations(account, filter).await?))
+    }
 }
 
 /// Returns the agents with a tag, at most the newest [`AGENTS`].

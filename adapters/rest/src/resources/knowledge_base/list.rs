@@ -35,16 +35,11 @@ impl Parameters for ListParameters {
             "created_at" => Some(SortBy::CreatedAt),
             _ => None,
         });
-        let ascending = query.parsed("sortDirection", "`asc` or `desc`", |text| match text {
-            "asc" => Some(true),
-            "desc" => Some(false),
-            _ => None,
-        });
         Self {
             filter: KnowledgeFilter {
                 search: query.text("search").filter(|text| !text.is_empty()),
                 sort_by: sort_by.unwrap_or_default(),
-                ascending: ascending.unwrap_or(false),
+                ascending: query.ascending(),
                 after: None,
             },
             cursor: query.text("cursor"),
@@ -110,6 +105,7 @@ impl Page {
             page_size: self.page_size,
             has_more,
             next_cursor,
+            ..Pagination::default()
         };
         let by = match self.filter.sort_by {
             SortBy::Name => "name",
