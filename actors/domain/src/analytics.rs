@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     conversation::{self, TurnLatency},
-    ports::store::{CallCounts, CallOutcome, ConversationRow, CountedCall, OutcomeSign, Store, StoreResult},
+    ports::store::{CallCounts, CallOutcome, ConversationRow, CountedCall, OPTED_OUT, OutcomeSign, Store, StoreResult},
     prices::{self, PriceList},
 };
 
@@ -38,10 +38,14 @@ async fn counts_of(store: &dyn Store, row: &ConversationRow, prices: Option<&Pri
         Some(_) => conversation::latencies(store, row.id).await?,
         None => Vec::new(),
     };
-    Ok(counts(row, &latencies, prices))
+    let opted_out = store.last_event(row.id, OPTED_OUT).await?;
+    Ok(CallCounts {
+        opt_outs: u64::from(opted_out.is_some()),
+        ..counts(row, &latencies, prices)
+    })
 }
 
-/// Returns the counts of one ended call.
+/// Returns the counts of one ended call, without an opt-out.
 pub fn counts(row: &ConversationRow, latencies: &[TurnLatency], prices: Option<&PriceList>) -> CallCounts {
     let once = |word: &str| (word.to_owned(), 1);
     let analysis = row.analysis.as_ref();
@@ -59,6 +63,7 @@ pub fn counts(row: &ConversationRow, latencies: &[TurnLatency], prices: Option<&
         calls: 1,
         answered: u64::from(row.answered_at.is_some()),
         seconds: row.duration_s(),
+        opt_outs: 0,
         outcomes: outcome(row).map(|outcome| once(outcome.as_str())).into_iter().collect(),
         sentiment: analysis
             .map(|analysis| once(analysis.sentiment.sentiment_overall.as_str()))

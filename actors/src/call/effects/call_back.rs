@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 
 use super::EffectHandler;
 use crate::{attempt::Inheritance, call::writer::Write};
-use domain::{callback_time::SpokenTime, ports::store::CALL_BACK, retry::CallBackWish};
+use domain::{
+    callback_time::SpokenTime,
+    ports::store::{CALL_BACK, OPTED_OUT},
+    retry::CallBackWish,
+};
 
 /// Returns the call-back that was promised last, unless the callee has opted out of calls since.
 pub(super) fn planned_before(inherited: &Inheritance) -> Option<CallBackWish> {
@@ -32,7 +36,7 @@ impl EffectHandler {
         let (account, number) = (attempt.account, attempt.contact.phone_number.clone());
         if !number.is_nobodys() && !std::mem::replace(&mut self.opted_out, true) {
             self.write(Write::OptOut(account, number));
-            self.record_event("opted_out", &json!({}));
+            self.record_event(OPTED_OUT, &json!({}));
         }
     }
 }

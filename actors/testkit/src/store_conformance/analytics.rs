@@ -8,7 +8,7 @@ use domain::{
     id::{AccountId, AgentId, AttemptId, CampaignId},
     ports::store::{
         Analysis, CallCounts, ConversationStatus, CountedBy, CountedCall, CountedGroup, CountingBatch, CountsFilter,
-        Fact, GroupedCounts, start_of,
+        Fact, GroupedCounts, OPTED_OUT, start_of,
     },
     prices::PriceList,
     time::Timestamp,
@@ -77,7 +77,12 @@ pub async fn ended_calls_are_counted_once_in_every_group(fixture: Fixture) {
     let (one, two) = (scene.running(0..4).await, scene.running(4..6).await);
     let first = scene.now();
     let answered = scene.completed(one, 30).await.attempt;
-    let replies = [(answered, reply(700)), (answered, reply(1_990))];
+    let opted_out = Fact::Event(EventFact {
+        name: OPTED_OUT.to_owned(),
+        at_ms: 6_000,
+        detail: "{}".to_owned(),
+    });
+    let replies = [reply(700), reply(1_990), opted_out].map(|fact| (answered, fact));
     scene.store.append_facts(&replies).await.unwrap();
     busy(&scene, one).await;
     scene.clock.advance(HOUR);
@@ -100,6 +105,7 @@ pub async fn ended_calls_are_counted_once_in_every_group(fixture: Fixture) {
         calls: 4,
         answered: 1,
         seconds: 30,
+        opt_outs: 1,
         outcomes: [("completed".to_owned(), 1), ("busy".to_owned(), 3)].into(),
         sentiment: [("neutral".to_owned(), 1)].into(),
         cost: [("USD".to_owned(), 300_000_000)].into(),

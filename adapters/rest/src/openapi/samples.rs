@@ -266,6 +266,7 @@ pub fn analytics() -> Value {
             "answered": 81,
             "conversationDuration": 9_340,
             "outcomes": { "completed": 70, "voicemail": 11, "no-answer": 30, "busy": 9 },
+            "optOuts": 3,
             "sentiment": { "positive": 40, "neutral": 25, "negative": 5 },
             "cost": { "currency": "USD", "total": "7.412" },
             "latencies": { "answers": 512, "p50Ms": 640, "p95Ms": 1_120 },

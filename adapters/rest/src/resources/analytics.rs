@@ -135,6 +135,9 @@ pub struct AnalyticsRow {
     pub conversation_duration: u64,
     /// Calls by outcome. Each call has one: the reason of its failure, else `voicemail`, else its status.
     pub outcomes: BTreeMap<String, u64>,
+    /// Calls in which the person opted out of further calls.
+    #[schema(minimum = 0)]
+    pub opt_outs: u64,
     /// Analysed calls by overall sentiment.
     pub sentiment: BTreeMap<String, u64>,
     /// Cost of the calls. Omitted without prices.
@@ -191,6 +194,7 @@ impl AnalyticsRow {
             answered: counts.answered,
             conversation_duration: counts.seconds,
             outcomes: counts.outcomes.clone(),
+            opt_outs: counts.opt_outs,
             sentiment: counts.sentiment.clone(),
             cost,
             latencies,

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use domain::{
     analytics,
     id::{AgentId, CampaignId},
-    ports::store::{ConversationStatus, EventFact, Fact, RecordStore},
+    ports::store::{ConversationStatus, EventFact, Fact, OPTED_OUT, RecordStore},
     prices::PriceList,
 };
 use rest::server::ServerLimits;
@@ -36,18 +36,19 @@ async fn count(dialer: &Dialer) {
 async fn three_calls() -> Dialer {
     let dialer = Dialer::start(4).await;
     let attempt = dialer.dial().await;
-    let reply = |playout_ms: i64| {
+    let event = |name: &str, detail: Value| {
         let event = EventFact {
-            name: "reply".into(),
+            name: name.into(),
             at_ms: 9_000,
-            detail: json!({ "turnEndMs": 200, "playoutMs": playout_ms }).to_string(),
+            detail: detail.to_string(),
         };
         (attempt.claim.attempt, Fact::Event(event))
     };
+    let reply = |playout_ms: i64| event("reply", json!({ "turnEndMs": 200, "playoutMs": playout_ms }));
     dialer
         .app
         .store
-        .append_facts(&[reply(601), reply(2_345)])
+        .append_facts(&[reply(601), reply(2_345), event(OPTED_OUT, json!({}))])
         .await
         .unwrap();
     dialer.talk(&attempt).await;
@@ -85,12 +86,12 @@ async fn ended_calls_are_counted_by_every_group() {
     let day = START.unix_seconds();
     let first = json!({
         "startTimeUnix": day, "calls": 2, "answered": 1, "conversationDuration": 90,
-        "outcomes": { "busy": 1, "completed": 1 }, "sentiment": { "positive": 1 },
+        "outcomes": { "busy": 1, "completed": 1 }, "optOuts": 1, "sentiment": { "positive": 1 },
         "latencies": { "answers": 2, "p50Ms": 620, "p95Ms": 2_400 },
     });
     let second = json!({
         "startTimeUnix": day + DAY_S, "calls": 1, "answered": 0, "conversationDuration": 0,
-        "outcomes": { "busy": 1 }, "sentiment": {},
+        "outcomes": { "busy": 1 }, "optOuts": 0, "sentiment": {},
     });
     let expected = json!({
         "groupBy": "day", "startTimeUnix": day - 29 * DAY_S, "endTimeUnix": day + 2 * DAY_S, "complete": true,

@@ -81,6 +81,9 @@ pub struct CallCounts {
     /// Calls by outcome.
     #[serde(rename = "o", default)]
     pub outcomes: BTreeMap<String, u64>,
+    /// Calls in which the person opted out of further calls.
+    #[serde(rename = "x", default)]
+    pub opt_outs: u64,
     /// Calls by overall sentiment.
     #[serde(rename = "m", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sentiment: BTreeMap<String, u64>,
@@ -107,6 +110,7 @@ impl CallCounts {
         self.calls = self.calls.saturating_add(more.calls);
         self.answered = self.answered.saturating_add(more.answered);
         self.seconds = self.seconds.saturating_add(more.seconds);
+        self.opt_outs = self.opt_outs.saturating_add(more.opt_outs);
         add_each(&mut self.outcomes, &more.outcomes);
         add_each(&mut self.sentiment, &more.sentiment);
         add_each(&mut self.cost, &more.cost);

@@ -17,6 +17,9 @@ pub const MOST_TAKEN_OVER: usize = 2;
 /// Name of the event with the call-back time that the agent promised; the last one applies.
 pub const CALL_BACK: &str = "call_back";
 
+/// Name of the event for the callee's wish never to be called again.
+pub const OPTED_OUT: &str = "opted_out";
+
 /// Name of the event for the start of a tool outside the call.
 pub const TOOL_BEGUN: &str = "tool_begun";
 
