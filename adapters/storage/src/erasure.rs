@@ -18,6 +18,7 @@ use sqlx::any::AnyRow;
 use crate::{
     attempts::test_calls,
     campaigns::contact_states::ContactKey,
+    contacts::do_not_call,
     conversations::transcripts,
     engine::{
         SqlStore, Work,
@@ -85,6 +86,7 @@ async fn delete_conversation(mut work: Work<'_>, account: AccountId, id: Attempt
     if !conversation_is_settled(&mut work, account, id).await? {
         return Err(StoreError::Stale);
     }
+    do_not_call::forget_call(&mut work, id).await?;
     let update = composed(format!(
         "UPDATE attempts SET {WORDLESS}, deleted_at = $1 WHERE id = $2 AND state IN ('queued', 'final') AND deleted_at IS NULL"
     ));
@@ -129,6 +131,7 @@ async fn places(mut work: Work<'_>, account: AccountId, id: ContactId) -> StoreR
 }
 
 async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
+    do_not_call::forget_call(work, call).await?;
     let update = composed(format!(
         "UPDATE attempts SET {WORDLESS}, phone_number = $1 WHERE id = $2 AND state IN ('queued', 'final')"
     ));

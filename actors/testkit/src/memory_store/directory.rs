@@ -135,10 +135,12 @@ impl Tables {
         if !self.do_not_call.contains_key(&key) {
             self.tell_of_opt_out(account, number, by, now);
         }
-        DoNotCallRow {
+        let entry = self.do_not_call.entry(key).or_insert(DoNotCallRow {
             phone_number: number.clone(),
-            created_at: *self.do_not_call.entry(key).or_insert(now),
-        }
+            created_at: now,
+            call: by,
+        });
+        entry.clone()
     }
 }
 
@@ -446,12 +448,7 @@ impl DirectoryStore for MemoryStore {
     ) -> StoreResult<Vec<DoNotCallRow>> {
         let tables = self.open()?;
         let own = tables.do_not_call.iter().filter(|((owner, _), _)| *owner == account);
-        let mut found: Vec<DoNotCallRow> = own
-            .map(|((_, number), at)| DoNotCallRow {
-                phone_number: number.clone(),
-                created_at: *at,
-            })
-            .collect();
+        let mut found: Vec<DoNotCallRow> = own.map(|(_, row)| row.clone()).collect();
         let search = search.unwrap_or_default();
         found.retain(|row| row.phone_number.as_str().contains(&search));
         let place = |row: &DoNotCallRow| (row.created_at, row.phone_number.clone());

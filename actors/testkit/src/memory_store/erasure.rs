@@ -64,6 +64,9 @@ impl Tables {
     }
 
     fn erase_content(&mut self, id: AttemptId, now: Timestamp) {
+        for row in self.do_not_call.values_mut().filter(|row| row.call == Some(id)) {
+            row.call = None;
+        }
         if let Some(entry) = self.attempts.get_mut(&id) {
             entry.error = entry.error.as_deref().map(|error| erased_error(error).to_owned());
         }

@@ -155,6 +155,13 @@ pub async fn an_opt_out_names_its_call_and_contact(fixture: Fixture) {
             .unwrap();
         scene.store.add_do_not_call(scene.account, &number(1)).await.unwrap();
     }
+    let listed = async || {
+        let rows = scene.store.do_not_call(scene.account, None, None, 9).await.unwrap();
+        let mut calls: Vec<_> = rows.into_iter().map(|row| (row.phone_number, row.call)).collect();
+        calls.sort();
+        calls
+    };
+    assert_eq!(listed().await, [(number(0), Some(claim.attempt)), (number(1), None)]);
     let events = published(&scene).await;
     let opt_outs: Vec<Value> = events[5..].iter().map(AccountEvent::body).collect();
     assert_eq!(opt_outs.len(), 2, "{opt_outs:?}");
@@ -165,6 +172,13 @@ pub async fn an_opt_out_names_its_call_and_contact(fixture: Fixture) {
         (&opt_outs[1]["type"], &opt_outs[1]["data"]),
         (&json!("contact.opted_out"), &json!({}))
     );
+    scene.clock.advance(Duration::from_secs(60));
+    scene
+        .store
+        .delete_conversation(scene.account, claim.attempt)
+        .await
+        .unwrap();
+    assert_eq!(listed().await, [(number(0), None), (number(1), None)]);
 }
 
 pub async fn a_reader_goes_on_after_its_place_even_if_the_event_was_forgotten(fixture: Fixture) {

@@ -111,6 +111,8 @@ pub fn operations() -> Vec<Operation> {
 /// Returns the operations of the do-not-call list.
 pub fn do_not_call() -> Vec<Operation> {
     let entry = json!({ "phoneNumber": samples::PHONE, "metadata": { "createdAt": samples::AT } });
+    let mut listed = entry.clone();
+    listed["conversationId"] = json!(samples::CONVERSATION);
     vec![
         Operation::get(
             "/public/v1/do-not-call",
@@ -120,7 +122,7 @@ pub fn do_not_call() -> Vec<Operation> {
         .ours()
         .query("search", "Digits contained in the number", json!({ "type": "string" }))
         .paged()
-        .page::<DoNotCallEntry>(entry.clone()),
+        .page::<DoNotCallEntry>(listed),
         Operation::post("/public/v1/do-not-call", "addDoNotCall", "Never call a number")
             .ours()
             .note("A number that is already on the list stays unchanged.")

@@ -8,6 +8,7 @@ use domain::{
     ports::store::{DoNotCallRow, StoreResult},
     time::Timestamp,
 };
+use sqlx::any::AnyRow;
 
 use crate::{
     engine::{
@@ -28,25 +29,42 @@ pub(crate) async fn add(
 ) -> StoreResult<DoNotCallRow> {
     locks::before_do_not_call(&mut work, account).await?;
     let insert = sqlx::query(
-        "INSERT INTO do_not_call (account, phone_number, created_at) VALUES ($1, $2, $3) \
+        "INSERT INTO do_not_call (account, phone_number, created_at, attempt) VALUES ($1, $2, $3, $4) \
          ON CONFLICT (account, phone_number) DO NOTHING",
     )
     .bind(account.to_string())
     .bind(number.as_str().to_owned())
-    .bind(work.now.0);
+    .bind(work.now.0)
+    .bind(by.map(|call| call.to_string()));
     if affected(insert, work.conn).await? > 0 {
         account_events::of_opt_out(&mut work, account, &number, by).await?;
     }
-    let row = sqlx::query("SELECT created_at FROM do_not_call WHERE account = $1 AND phone_number = $2")
+    let row = composed(format!("{SELECT} WHERE account = $1 AND phone_number = $2"))
         .bind(account.to_string())
         .bind(number.as_str().to_owned())
         .fetch_one(work.conn)
         .await
         .map_err(unavailable)?;
+    read(&row)
+}
+
+const SELECT: &str = "SELECT phone_number, created_at, attempt FROM do_not_call";
+
+fn read(row: &AnyRow) -> StoreResult<DoNotCallRow> {
     Ok(DoNotCallRow {
-        phone_number: number,
+        phone_number: row.number("phone_number")?,
         created_at: row.time("created_at")?,
+        call: row.maybe_id("attempt")?,
     })
+}
+
+/// Forgets that a call to a number led to its entry, before the call is erased.
+pub(crate) async fn forget_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
+    let update = sqlx::query(
+        "UPDATE do_not_call SET attempt = NULL WHERE attempt = $1 \
+         AND (account, phone_number) = (SELECT a.account, a.phone_number FROM attempts a WHERE a.id = $1)",
+    );
+    affected(update.bind(call.to_string()), work.conn).await.map(drop)
 }
 
 pub(crate) async fn list(
@@ -67,20 +85,9 @@ pub(crate) async fn list(
             [created_at.0.into(), String::from(number).into()],
         );
     }
-    let query = wanted.query(
-        "SELECT phone_number, created_at FROM do_not_call",
-        "ORDER BY created_at DESC, phone_number DESC",
-        limit,
-    );
+    let query = wanted.query(SELECT, "ORDER BY created_at DESC, phone_number DESC", limit);
     let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
-    rows.iter()
-        .map(|row| {
-            Ok(DoNotCallRow {
-                phone_number: row.number("phone_number")?,
-                created_at: row.time("created_at")?,
-            })
-        })
-        .collect()
+    rows.iter().map(read).collect()
 }
 
 /// Returns which of these numbers are on the list, in any of their spellings, by their places.

@@ -62,6 +62,7 @@ const FILES: &[(&str, &str)] = &files![
     "0028_webhook_terms",
     "0029_call_figures",
     "0030_call_costs",
+    "0031_opted_out_in",
 ];
 
 /// Returns the migrations for one database, by its name in the files.

@@ -216,6 +216,8 @@ pub struct DoNotCallRow {
     pub phone_number: PhoneNumber,
     /// Time when it was added.
     pub created_at: Timestamp,
+    /// Call in which the person opted out; none if the number was added otherwise, and after its erasure.
+    pub call: Option<AttemptId>,
 }
 
 /// Accounts, agents, contacts.

@@ -1,7 +1,7 @@
 //! The do-not-call list: numbers that no campaign or call of the account dials.
 
 use axum::extract::State;
-use domain::{phone_number::PhoneNumber, ports::store::DoNotCallRow};
+use domain::{id::AttemptId, phone_number::PhoneNumber, ports::store::DoNotCallRow};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -29,6 +29,10 @@ use crate::{
 pub struct DoNotCallEntry {
     /// Phone number in E.164.
     pub phone_number: PhoneNumber,
+    /// Conversation in which the person opted out. Omitted if the number was added otherwise, and after erasure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = "uuid")]
+    pub conversation_id: Option<AttemptId>,
     /// When the number was put on the list.
     pub metadata: CreatedAt,
 }
@@ -101,6 +105,7 @@ pub async fn remove(
 fn view(row: &DoNotCallRow) -> DoNotCallEntry {
     DoNotCallEntry {
         phone_number: row.phone_number.clone(),
+        conversation_id: row.call,
         metadata: CreatedAt::of(row.created_at),
     }
 }
