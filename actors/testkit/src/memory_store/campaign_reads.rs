@@ -13,7 +13,7 @@ use domain::{
     phone_number::PhoneNumber,
     ports::store::{
         AttemptState, Callee, CampaignContact, CampaignReadStore, ChangedConversation, ContactPage, ContactResult,
-        ContactRow, ContactStatus, ConversationStatus, LastAttempt, RecentDials, StoreResult,
+        ContactRow, ContactStatus, ConversationStatus, LastAttempt, RecentDials, ResultFilter, StoreResult,
     },
     time::Timestamp,
 };
@@ -72,6 +72,12 @@ impl Tables {
     }
 }
 
+fn is_found(who: &Callee, text: &str) -> bool {
+    let number = PhoneNumber::search_text(text).unwrap_or(text.to_owned());
+    let name = who.name.as_deref().unwrap_or_default().to_lowercase();
+    name.contains(&text.to_lowercase()) || who.phone_number.as_str().contains(&number)
+}
+
 fn result_of(entry: &AttemptEntry) -> LastAttempt {
     LastAttempt {
         id: entry.id,
@@ -88,7 +94,7 @@ impl CampaignReadStore for MemoryStore {
     async fn contact_results(
         &self,
         campaign: CampaignId,
-        status: Option<ContactStatus>,
+        ResultFilter { status, search }: ResultFilter,
         from: i64,
         limit: i64,
     ) -> StoreResult<ContactPage> {
@@ -109,7 +115,12 @@ impl CampaignReadStore for MemoryStore {
         let from = usize::try_from(from).unwrap_or(0);
         let wanted = contacts
             .skip(from)
-            .filter(|(_, contact)| status.is_none_or(|status| contact.state.read() == status));
+            .filter(|(_, contact)| status.is_none_or(|status| contact.state.read() == status))
+            .filter(|(_, contact)| {
+                search
+                    .as_ref()
+                    .is_none_or(|text| is_found(&tables.callee(entry.row.account, &contact.contact), text))
+            });
         let results = wanted.map(|(index, contact)| ContactResult {
             index: index as i64,
             who: tables.callee(entry.row.account, &contact.contact),

@@ -5,7 +5,9 @@ use std::time::Duration;
 use super::{Fixture, Scene, number, outcome};
 use domain::{
     id::{AccountId, AttemptId, CampaignId, ContactId},
-    ports::store::{ChangedConversation, ContactStatus, ConversationStatus, Outcome, StateChange, StoreError},
+    ports::store::{
+        ChangedConversation, ContactStatus, ConversationStatus, Outcome, ResultFilter, StateChange, StoreError,
+    },
     time::Timestamp,
 };
 
@@ -34,8 +36,11 @@ pub async fn a_page_of_results_is_in_order_with_each_last_attempt(fixture: Fixtu
     let store = &scene.store;
     let known = scene.saved(1).await;
     let campaign = mixed(&scene).await;
-    let read = async |status, from, limit| {
-        let page = store.contact_results(campaign, status, from, limit).await.unwrap();
+    let read = async |status: Option<ContactStatus>, from, limit| {
+        let page = store
+            .contact_results(campaign, status.into(), from, limit)
+            .await
+            .unwrap();
         page.results
     };
     let all = read(None, 0, 10).await;
@@ -71,7 +76,22 @@ pub async fn a_page_of_results_is_in_order_with_each_last_attempt(fixture: Fixtu
     let pending = Some(ContactStatus::Pending);
     assert_eq!(read(pending, 0, 1).await, all[3..4]);
     assert_eq!(read(pending, 4, 9).await, all[5..6]);
-    let unknown = store.contact_results(CampaignId::new(), None, 0, 1).await;
+    for (search, status, indexes) in [
+        ("nÄme 2", None, vec![2]),
+        ("555 00", None, (0..6).collect()),
+        ("NÄME", pending, vec![3, 5]),
+        (&number(4).as_str()[3..], None, vec![4]),
+        ("n_me", None, vec![]),
+    ] {
+        let search = Some(search.to_owned());
+        let filter = ResultFilter { status, search };
+        let page = store.contact_results(campaign, filter.clone(), 0, 10).await.unwrap();
+        let found: Vec<_> = page.results.iter().map(|result| result.index).collect();
+        assert_eq!(found, indexes, "{filter:?}");
+    }
+    let unknown = store
+        .contact_results(CampaignId::new(), ResultFilter::default(), 0, 1)
+        .await;
     assert_eq!(unknown, Err(StoreError::NotFound));
 }
 

@@ -215,7 +215,7 @@ slowly! {
         account(id: AccountId) -> Account;
     }
     CampaignReadStore {
-        contact_results(campaign: CampaignId, status: Option<ContactStatus>, from: i64, limit: i64) -> ContactPage;
+        contact_results(campaign: CampaignId, filter: ResultFilter, from: i64, limit: i64) -> ContactPage;
         changed_conversations(campaign: CampaignId, after: (Timestamp, AttemptId), limit: i64) -> Vec<ChangedConversation>;
         recent_dials(campaign: CampaignId, minutes: i64) -> RecentDials;
         latest_conversations(campaign: CampaignId, newest: i64) -> Vec<ChangedConversation>;

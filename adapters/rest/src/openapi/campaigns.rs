@@ -429,6 +429,11 @@ fn results() -> Vec<Operation> {
             "Only contacts with this status",
             json!({ "$ref": "#/components/schemas/ContactStatus" }),
         )
+        .query(
+            "search",
+            "Text contained in the name, in any case, or digits contained in the number",
+            json!({ "type": "string" }),
+        )
         .paged()
         .page::<ShownResult>(row),
         Operation::get(

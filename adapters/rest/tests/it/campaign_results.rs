@@ -154,6 +154,23 @@ async fn every_contact_is_listed_with_what_became_of_it() {
         let numbers: Vec<&Value> = rows.iter().map(|row| &row["phoneNumber"]).collect();
         assert_eq!(json!(numbers), expected, "{status}");
     }
+    let body = json!({ "phoneNumber": "+15550000001" });
+    app.client.post("/public/v1/do-not-call", body).await.expect(201);
+    for (search, expected) in [
+        ("bo", json!([["+15550000001", true]])),
+        ("ADA&status=completed", json!([["+15550000000", null]])),
+        ("ada&status=failed", json!([])),
+        ("(555) 000-0002", json!([["+15550000002", null]])),
+    ] {
+        let path = format!("{CAMPAIGNS}/{campaign}/contacts?search={search}");
+        let found = app.client.get(&path).await.expect(200);
+        let rows = found.data().as_array().unwrap();
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|row| (&row["phoneNumber"], &row["doNotCall"]))
+            .collect();
+        assert_eq!(json!(rows), expected, "{search}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

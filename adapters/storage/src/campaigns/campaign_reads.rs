@@ -8,7 +8,7 @@ use domain::{
     phone_number::PhoneNumber,
     ports::store::{
         Callee, CampaignReadStore, ChangedConversation, ContactPage, ContactResult, ContactRow, ContactStatus,
-        ConversationStatus, LastAttempt, RecentDials, StoreResult,
+        ConversationStatus, LastAttempt, RecentDials, ResultFilter, StoreResult,
     },
     time::Timestamp,
 };
@@ -20,7 +20,7 @@ use crate::{
     contacts::{self, Wanted},
     engine::{
         SqlStore, Work,
-        rows::{AnyQuery, Columns, composed, unavailable},
+        rows::{AnyQuery, Columns, composed, containing, unavailable},
     },
 };
 
@@ -50,24 +50,33 @@ impl Part {
         }
     }
 
-    /// Builds the query with `$1` campaign, `$2` list, `$3` first index, `$4` limit, and for some parts `$5` state.
-    fn query(self) -> AnyQuery<'static> {
+    /// Builds the query with `$1` campaign, `$2` list, `$3` first index, `$4` limit, for some parts `$5` state, and for
+    /// a search the patterns of name and number.
+    fn query(self, searches: bool) -> AnyQuery<'static> {
+        let first = if let Self::Claimed(_) = self { 6 } else { 5 };
+        let found = match searches {
+            true => format!(
+                "AND (LOWER(cc.name) LIKE ${first} ESCAPE '!' OR cc.phone_number LIKE ${} ESCAPE '!')",
+                first + 1
+            ),
+            false => String::new(),
+        };
         let state = "contact_states cs ON cs.list = cc.list AND cs.idx = cc.idx";
         let own = "c.id = $1 AND cc.list = $2";
         match self {
             Self::All => composed(format!(
                 "{RESULTS} FROM campaigns c JOIN campaign_contacts cc ON {own} LEFT JOIN {state} {LAST_ATTEMPT} \
-                 WHERE cc.idx >= $3 ORDER BY cc.idx LIMIT $4"
+                 WHERE cc.idx >= $3 {found} ORDER BY cc.idx LIMIT $4"
             )),
             Self::Claimed(_) => composed(format!(
                 "{RESULTS} FROM campaigns c JOIN contact_states cs ON cs.list = $2 AND cs.state = $5 AND cs.idx >= $3 \
                  JOIN campaign_contacts cc ON cc.list = cs.list AND cc.idx = cs.idx {LAST_ATTEMPT} \
-                 WHERE c.id = $1 ORDER BY cs.idx LIMIT $4"
+                 WHERE c.id = $1 {found} ORDER BY cs.idx LIMIT $4"
             )),
             Self::NeverClaimed => composed(format!(
                 "{RESULTS} FROM campaigns c JOIN campaign_contacts cc ON {own} LEFT JOIN {state} {LAST_ATTEMPT} \
                  WHERE cc.idx >= (SELECT CASE WHEN l.next_index > $3 THEN l.next_index ELSE $3 END \
-                                  FROM contact_lists l WHERE l.id = $2) ORDER BY cc.idx LIMIT $4"
+                                  FROM contact_lists l WHERE l.id = $2) {found} ORDER BY cc.idx LIMIT $4"
             )),
         }
     }
@@ -104,19 +113,30 @@ fn read_result(row: &AnyRow) -> StoreResult<ContactResult> {
 async fn results(
     mut work: Work<'_>,
     campaign: CampaignId,
-    status: Option<ContactStatus>,
+    ResultFilter { status, search }: ResultFilter,
     from: i64,
     limit: i64,
 ) -> StoreResult<ContactPage> {
     let (list, _) = campaign_rows::visible_list(&mut work, campaign).await?;
     let parts = Part::of(status);
+    let patterns = search.map(|text| {
+        // SQLite knows the case of ASCII letters only.
+        let name: String = containing(&text.to_lowercase());
+        let name = name.replace(|letter: char| !letter.is_ascii(), "_");
+        [name, containing(&PhoneNumber::search_text(&text).unwrap_or(text))]
+    });
     let mut results: Vec<ContactResult> = Vec::new();
     for part in &parts {
-        let query = part.query().bind(campaign.to_string()).bind(list).bind(from);
+        let query = part
+            .query(patterns.is_some())
+            .bind(campaign.to_string())
+            .bind(list)
+            .bind(from);
         let mut query = query.bind(limit.max(0));
         if let Part::Claimed(status) = part {
             query = query.bind(status.as_str());
         }
+        query = patterns.iter().flatten().cloned().fold(query, AnyQuery::bind);
         let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
         for row in &rows {
             results.push(read_result(row)?);
@@ -222,11 +242,11 @@ impl CampaignReadStore for SqlStore {
     async fn contact_results(
         &self,
         campaign: CampaignId,
-        status: Option<ContactStatus>,
+        filter: ResultFilter,
         from: i64,
         limit: i64,
     ) -> StoreResult<ContactPage> {
-        self.read(move |work| Box::pin(results(work, campaign, status, from, limit)))
+        self.read(move |work| Box::pin(results(work, campaign, filter, from, limit)))
             .await
     }
 

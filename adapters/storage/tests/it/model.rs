@@ -10,7 +10,7 @@ use domain::{
         carrier::CarrierCallId,
         store::{
             Analysis, CallerId, CampaignRow, CampaignStatus, Claim, ConversationFilter, ConversationStatus, Job,
-            Outcome, Patience, PermitRequest, Rotation, Store,
+            Outcome, Patience, PermitRequest, ResultFilter, Rotation, Store,
         },
     },
 };
@@ -173,7 +173,10 @@ impl World {
         for campaign in &self.campaigns {
             let store = &self.scene.store;
             results += &format!("{:?}", store.call_again(campaign.id, &[claim.attempt], 0, None).await);
-            let page = store.contact_results(campaign.id, None, 0, 100).await.unwrap();
+            let page = store
+                .contact_results(campaign.id, ResultFilter::default(), 0, 100)
+                .await
+                .unwrap();
             for last in page.results.iter().filter_map(|result| result.last.as_ref()) {
                 let id = last.id.to_string();
                 if !self.names.contains(&id) {

@@ -42,6 +42,21 @@ pub struct Callee {
     pub contact: Option<ContactId>,
 }
 
+/// Filter of a campaign's contacts.
+#[derive(Debug, Clone, Default)]
+pub struct ResultFilter {
+    /// State of the contact.
+    pub status: Option<ContactStatus>,
+    /// Text contained in the name in any case, or in the number. Letters other than those of ASCII match any letter.
+    pub search: Option<String>,
+}
+
+impl From<Option<ContactStatus>> for ResultFilter {
+    fn from(status: Option<ContactStatus>) -> Self {
+        Self { status, search: None }
+    }
+}
+
 /// Result of a contact so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContactResult {
@@ -107,15 +122,14 @@ pub struct RecentDials {
     pub now: Timestamp,
 }
 
-/// Reads about campaigns. An index answers each of them, whatever the size of the campaign.
+/// Reads about campaigns. An index answers each of them but searches, whatever the size of the campaign.
 #[async_trait]
 pub trait CampaignReadStore: Send + Sync {
-    /// Returns the contacts from index `from` on in order, at most `limit`, only those with a status if one
-    /// is given. Returns `NotFound`.
+    /// Returns the contacts that match from index `from` on in order, at most `limit`. Returns `NotFound`.
     async fn contact_results(
         &self,
         campaign: CampaignId,
-        status: Option<ContactStatus>,
+        filter: ResultFilter,
         from: i64,
         limit: i64,
     ) -> StoreResult<ContactPage>;

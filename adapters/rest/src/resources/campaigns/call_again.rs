@@ -156,7 +156,10 @@ async fn plan_all(state: &RestState, row: &CampaignRow, outcomes: &[LastOutcome]
         }
         let mut from = 0;
         loop {
-            let page = state.store.contact_results(row.id, Some(status), from, PAGE).await;
+            let page = state
+                .store
+                .contact_results(row.id, Some(status).into(), from, PAGE)
+                .await;
             let results = page.or_no_such("campaign")?.results;
             let Some(end) = results.last() else { break };
             from = end.index + 1;

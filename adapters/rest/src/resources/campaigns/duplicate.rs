@@ -1,7 +1,7 @@
 //! `POST /public/v1/campaigns/{campaignId}/duplicate`: a draft with the settings and contacts of a campaign.
 
 use axum::{extract::State, response::Response};
-use domain::ports::store::{CampaignRow, KeyTicket, NewCampaign};
+use domain::ports::store::{CampaignRow, KeyTicket, NewCampaign, ResultFilter};
 use serde_json::{Map, Value};
 
 use super::{
@@ -78,7 +78,15 @@ async fn copy(
 
 /// Copies the contacts that the campaign had when it was read, except erased ones.
 async fn copy_contacts(state: &RestState, row: &CampaignRow, import: &Import) -> ApiResult<()> {
-    let list = async || Ok::<_, ApiError>(state.store.contact_results(row.id, None, 0, 1).await?.list);
+    let list = async || {
+        Ok::<_, ApiError>(
+            state
+                .store
+                .contact_results(row.id, ResultFilter::default(), 0, 1)
+                .await?
+                .list,
+        )
+    };
     let before = list().await?;
     let mut from = 0;
     while from < row.contact_count {

@@ -11,8 +11,10 @@ use domain::{
     agent::Entities,
     conversation,
     id::CampaignId,
+    phone_number::PhoneNumber,
     ports::store::{
-        AgentRow, CampaignContact, CampaignRow, ContactPage, ContactResult, ContactStatus, Store, StoreError,
+        AgentRow, CampaignContact, CampaignRow, ContactPage, ContactResult, ContactStatus, ResultFilter, Store,
+        StoreError,
     },
     time::Timestamp,
 };
@@ -41,18 +43,21 @@ use crate::{
 /// Parameters of the list.
 #[derive(Debug, Clone)]
 pub struct ListParameters {
-    status: Option<ContactStatus>,
+    filter: ResultFilter,
     cursor: Option<String>,
     page_size: i64,
 }
 
 impl Parameters for ListParameters {
-    const NAMES: &'static [&'static str] = &["status", "cursor", "pageSize"];
+    const NAMES: &'static [&'static str] = &["status", "search", "cursor", "pageSize"];
 
     fn read(query: &mut RawQuery) -> Self {
         let statuses = ContactStatus::ALL.map(ContactStatus::as_str).join(", ");
         Self {
-            status: query.parsed("status", &format!("one of {statuses}"), ContactStatus::parse),
+            filter: ResultFilter {
+                status: query.parsed("status", &format!("one of {statuses}"), ContactStatus::parse),
+                search: query.search(),
+            },
             cursor: query.text("cursor"),
             page_size: query.page_size(),
         }
@@ -66,10 +71,9 @@ pub async fn list(
     Query(parameters): Query<ListParameters>,
     PathId(id): PathId<CampaignId>,
 ) -> ApiResult<Reply> {
-    let (status, page_size) = (parameters.status, parameters.page_size);
+    let (filter, page_size) = (parameters.filter, parameters.page_size);
     let row = state.store.campaign(account.id, id).await.or_no_such("campaign")?;
-    let filter = format!("{id} {}", status.map_or("", ContactStatus::as_str));
-    let binding = Binding::new(account.id, "campaign contacts", filter);
+    let binding = Binding::new(account.id, "campaign contacts", format!("{id} {filter:?}"));
     let mut known = None;
     let from = match parameters.cursor {
         None => 0,
@@ -79,7 +83,7 @@ pub async fn list(
             index
         }
     };
-    let page = state.store.contact_results(id, status, from, page_size + 1).await?;
+    let page = state.store.contact_results(id, filter, from, page_size + 1).await?;
     if known.is_some_and(|known| known != page.list) {
         return Err(bad_cursor());
     }
@@ -95,7 +99,12 @@ pub async fn list(
         ..Pagination::default()
     };
     let entities = entities(&*state.store, &row).await?;
-    let items = results.iter().map(|result| ShownResult::of(result, &entities));
+    let numbers: Vec<PhoneNumber> = results.iter().map(|result| result.who.phone_number.clone()).collect();
+    let listed = state.store.among_do_not_call(account.id, &numbers).await?;
+    let items = results.iter().map(|result| ShownResult {
+        do_not_call: listed.contains(&result.who.phone_number),
+        ..ShownResult::of(result, &entities)
+    });
     Ok(Reply::page(items.collect(), pagination))
 }
 
@@ -142,7 +151,10 @@ pub async fn file(
     let mut collected = CollectedColumns::default();
     collected.add(entities(&*state.store, &row).await?.iter().map(|(name, _)| name));
     // Reads from the list before the response begins, so that an unavailable store is still a 503.
-    let first = state.store.contact_results(campaign, None, 0, 1).await?;
+    let first = state
+        .store
+        .contact_results(campaign, ResultFilter::default(), 0, 1)
+        .await?;
     let reading = Reading {
         store: state.store,
         list: first.list,
@@ -183,7 +195,10 @@ impl Reading {
         }
         // The contacts come first: their list cannot have been replaced before if the results still have it.
         let contacts = self.store.campaign_contacts(self.campaign, self.from, PAGE).await?;
-        let page = self.store.contact_results(self.campaign, None, self.from, PAGE).await?;
+        let page = self
+            .store
+            .contact_results(self.campaign, ResultFilter::default(), self.from, PAGE)
+            .await?;
         if page.list != self.list {
             return Err(FileError::Replaced);
         }
@@ -224,7 +239,9 @@ impl OwnColumns {
         let mut from = 0;
         loop {
             let contacts = store.campaign_contacts(campaign, from, PAGE).await?;
-            let page = store.contact_results(campaign, None, from, PAGE).await?;
+            let page = store
+                .contact_results(campaign, ResultFilter::default(), from, PAGE)
+                .await?;
             from += PAGE;
             contacts.iter().for_each(|contact| self.add(contact));
             let last = page.results.iter().filter_map(|result| result.last.as_ref());
@@ -308,7 +325,7 @@ fn cells(result: &ContactResult) -> [String; 9] {
 
 #[cfg(test)]
 mod tests {
-    use domain::{phone_number::PhoneNumber, ports::store::Callee};
+    use domain::ports::store::Callee;
     use proptest::prelude::*;
 
     use super::*;

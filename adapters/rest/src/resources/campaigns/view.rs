@@ -185,6 +185,10 @@ pub struct ShownResult {
     /// Reason for a failure or cancellation, such as `busy`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
+    /// Whether the number is on the do-not-call list now; left out otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub do_not_call: bool,
     /// Number of attempts so far, including a planned one.
     #[schema(minimum = 0)]
     pub attempts: i64,
@@ -208,6 +212,7 @@ impl ShownResult {
             contact_id: result.who.contact,
             status: result.status,
             error_message: last.and_then(|last| last.error.clone()),
+            do_not_call: false,
             attempts: last.map_or(0, |last| last.number),
             last_conversation_id: last.map(|last| last.id),
             voice_mail_detected: last.is_some_and(|last| last.voicemail),
