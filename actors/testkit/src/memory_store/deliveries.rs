@@ -148,6 +148,7 @@ impl Outbox {
             failed: 0,
             lease: 0,
             created_at: now,
+            reply: None,
         };
         let id = delivery.id;
         let entry = DeliveryEntry {
@@ -278,7 +279,7 @@ impl DeliveryStore for MemoryStore {
         let mut tables = self.open()?;
         let now = self.now();
         let held = tables.outbox.held(delivery.id, delivery.lease);
-        held.ok_or(StoreError::Fenced)?;
+        held.ok_or(StoreError::Fenced)?.delivery.reply = delivery.reply.clone();
         if let Settled::Gone { url, .. } = &settled
             && tables.is_repaired(delivery, url, now)
         {

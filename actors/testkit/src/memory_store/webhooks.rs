@@ -60,6 +60,7 @@ impl Tables {
             failed: entry.delivery.failed,
             due_at: entry.due_at,
             last_error: entry.last_error.clone(),
+            reply: entry.delivery.reply.clone(),
             created_at: entry.delivery.created_at,
         }
     }
@@ -219,6 +220,7 @@ impl WebhookStore for MemoryStore {
         entry.delivery.lease += 1;
         entry.due_at = now;
         entry.last_error = None;
+        entry.delivery.reply = None;
         let lane = entry.delivery.lane.clone();
         tables.outbox.release(&lane, false);
         Ok(tables.webhook_delivery(&tables.outbox.deliveries[&delivery]))

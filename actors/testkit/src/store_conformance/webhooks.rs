@@ -7,8 +7,8 @@ use domain::{
     deliveries::{DeliveryKind, endpoint_lane},
     id::{AccountId, DeliveryId, WebhookId},
     ports::store::{
-        DISABLED, DeliveryState, MAX_WEBHOOKS, RecentDeliveries, Settled, Sought, Standing, StoreError, TypePattern,
-        WebhookEndpoint, WebhookRow,
+        DISABLED, Delivery, DeliveryState, MAX_WEBHOOKS, RecentDeliveries, Settled, Sought, Standing, StoreError,
+        TypePattern, WebhookEndpoint, WebhookRow,
     },
     time::Clock,
 };
@@ -139,9 +139,15 @@ pub async fn events_go_to_the_webhooks_that_want_them(fixture: Fixture) {
         lane_too: false,
         error: error.clone(),
     };
-    store.settle_delivery(&sent[1], put_off).await.unwrap();
+    let reply = Some("später\n".to_owned());
+    let told = Delivery {
+        reply: reply.clone(),
+        ..sent[1].clone()
+    };
+    store.settle_delivery(&told, put_off).await.unwrap();
     opts_out(&scene, 2).await;
     let rows = store.webhook_deliveries(mine.id, None, 10).await.unwrap();
+    assert_eq!(rows[1].reply, reply);
     let states: Vec<_> = rows
         .iter()
         .map(|row| (row.state, row.failed, row.last_error.clone()))

@@ -121,6 +121,7 @@ mod tests {
             failed,
             lease: 1,
             created_at: Timestamp(0),
+            reply: None,
         }
     }
 

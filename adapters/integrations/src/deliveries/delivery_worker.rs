@@ -308,8 +308,8 @@ impl DeliveryWorker {
 }
 
 impl Hands {
-    async fn deliver(&self, delivery: Delivery) {
-        let settled = match self.attempt(&delivery).await {
+    async fn deliver(&self, mut delivery: Delivery) {
+        let settled = match self.attempt(&mut delivery).await {
             Ok(settled) => settled,
             Err(error) if is_passing(&error) => {
                 // Nothing was sent. The delivery comes back when its lease ends, and no try is used up.
@@ -322,17 +322,21 @@ impl Hands {
         self.settle(&delivery, settled).await;
     }
 
-    async fn attempt(&self, delivery: &Delivery) -> StoreResult<Settled> {
-        let told = || payload::post_call(&*self.store, delivery, self.prices.as_deref());
+    async fn attempt(&self, delivery: &mut Delivery) -> StoreResult<Settled> {
+        let told = async |delivery: &Delivery| payload::post_call(&*self.store, delivery, self.prices.as_deref()).await;
         let answer = match delivery.kind {
             DeliveryKind::Webhook => {
-                let told = told().await?;
+                let told = told(&*delivery).await?;
                 let secrets = self.store.webhook_secrets(delivery.account).await?;
                 self.webhooks.send(delivery, &secrets, told.to_string()).await
             }
             DeliveryKind::Event => return self.attempt_event(delivery).await,
             DeliveryKind::Email => match &self.mail {
-                Some(mailer) => mailer.send(&*self.store, delivery, &told().await?["data"]).await?,
+                Some(mailer) => {
+                    mailer
+                        .send(&*self.store, delivery, &told(&*delivery).await?["data"])
+                        .await?
+                }
                 None => Answer::failed(super::mail::NOT_CONFIGURED),
             },
             DeliveryKind::Invitation => match &self.mail {
@@ -343,7 +347,7 @@ impl Hands {
         Ok(answer.settles(delivery))
     }
 
-    async fn attempt_event(&self, delivery: &Delivery) -> StoreResult<Settled> {
+    async fn attempt_event(&self, delivery: &mut Delivery) -> StoreResult<Settled> {
         let message = match self.store.webhook_message(delivery.id).await {
             // The endpoint was disabled, or the event was erased meanwhile. It may be enabled again by now.
             Err(StoreError::NotFound) => {
@@ -353,11 +357,12 @@ impl Hands {
             message => message?,
         };
         let body = payload::event(delivery, message.event.as_ref()).to_string();
-        let sent = Delivery {
+        let mut sent = Delivery {
             target: message.url,
             ..delivery.clone()
         };
-        let answer = self.webhooks.send(&sent, &message.secrets, body).await;
+        let answer = self.webhooks.send(&mut sent, &message.secrets, body).await;
+        delivery.reply = sent.reply.take();
         Ok(answer.settles(&sent))
     }
 

@@ -18,6 +18,9 @@ use net::{
 /// Bytes of an answer that are read so that its connection can be reused.
 const BODY_BYTES: usize = 16 * 1024;
 
+/// Bytes of an answer that are kept with its delivery.
+const KEPT_BYTES: usize = 2 * 1024;
+
 /// Maximum number of idle connections kept per host, and how long.
 const IDLE: (usize, Duration) = (4, Duration::from_secs(15));
 
@@ -78,8 +81,8 @@ impl WebhookSender {
         })
     }
 
-    /// Tries once to send a webhook.
-    pub async fn send(&self, delivery: &Delivery, secrets: &WebhookSecrets, body: String) -> Answer {
+    /// Tries once to send a webhook, and adds the receiver's reply to the delivery.
+    pub async fn send(&self, delivery: &mut Delivery, secrets: &WebhookSecrets, body: String) -> Answer {
         let url = match Url::parse(&delivery.target) {
             Ok(url) => url,
             Err(error) => return Answer::failed(format!("the webhook's address is not valid: {error}")),
@@ -103,20 +106,26 @@ impl WebhookSender {
             .header("webhook-signature", signature)
             .body(body);
         match tokio::time::timeout(self.limits.answer, request.send()).await {
-            Ok(Ok(response)) => self.read(response, now).await,
+            Ok(Ok(response)) => {
+                let (answer, reply) = self.read(response, now).await;
+                delivery.reply = reply;
+                answer
+            }
             Ok(Err(error)) => Answer::failed(failure(&host, &error)),
             Err(_) => Answer::failed(format!("no answer within {} s", self.limits.answer.as_secs())),
         }
     }
 
-    async fn read(&self, mut response: Response, now: Timestamp) -> Answer {
+    async fn read(&self, mut response: Response, now: Timestamp) -> (Answer, Option<String>) {
         let retry_after = response.headers().get(header::RETRY_AFTER);
         let retry_after = retry_after.and_then(|value| value.to_str().ok());
         let answer = Answer::of_status(response.status().as_u16(), retry_after, now);
+        let mut kept = Vec::new();
         let body = async {
             let mut read = 0;
             while let Ok(Some(chunk)) = response.chunk().await {
                 read += chunk.len();
+                kept.extend(chunk.iter().take(KEPT_BYTES - kept.len()));
                 if read > BODY_BYTES {
                     break;
                 }
@@ -124,8 +133,16 @@ impl WebhookSender {
         };
         // The status is enough. A body that is long or late only costs the connection.
         let _ = tokio::time::timeout(self.limits.body, body).await;
-        answer
+        (answer, text_of(&kept))
     }
+}
+
+/// Returns the text without characters that some databases refuse; none if it is empty.
+fn text_of(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes).replace('\0', "");
+    // The last character may be cut.
+    let text = text.trim_end_matches(char::REPLACEMENT_CHARACTER).trim();
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// Describes a failure by its root cause. The address is left out, because its path may be a secret. A name without an
@@ -149,4 +166,24 @@ fn failure(host: &str, error: &reqwest::Error) -> String {
         "the receiver did not answer"
     };
     format!("{what}: {root}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_is_kept_as_text_that_every_database_takes() {
+        for (bytes, text) in [
+            (&b""[..], None),
+            (b" \n", None),
+            (b"{\"ok\": true}\n", Some("{\"ok\": true}")),
+            (b"a\0b", Some("ab")),
+            ("gr\u{fc}\u{df}e".as_bytes(), Some("gr\u{fc}\u{df}e")),
+            // The end of a character is missing.
+            (b"gr\xc3\xbc\xc3", Some("gr\u{fc}")),
+        ] {
+            assert_eq!(text_of(bytes).as_deref(), text);
+        }
+    }
 }

@@ -73,6 +73,7 @@ fn delivery() -> Value {
         "state": "pending",
         "attempts": 1,
         "lastError": "the receiver answered 500",
+        "responseBody": "the queue is full",
         "nextTryAt": "2026-06-01T07:00:05.000000Z",
         "body": events::example(),
         "createdAt": samples::AT,

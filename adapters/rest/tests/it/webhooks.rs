@@ -1,6 +1,6 @@
 //! Tests of webhook endpoints over REST: fields, secrets, limits, deliveries, and hostile values.
 
-use domain::ports::store::{AccountEventStore, DeliveryStore, Settled, Sought};
+use domain::ports::store::{AccountEventStore, Delivery, DeliveryStore, Settled, Sought};
 use serde_json::{Value, json};
 
 use support::{app::TestApp, client::Client};
@@ -177,8 +177,12 @@ async fn deliveries_are_listed_and_sent_again() {
     let sent = store.lease_deliveries(Sought::ALL, &wanted).await.unwrap();
     let error = "the receiver answered 500".to_owned();
     store.settle_delivery(&sent[0], Settled::Delivered).await.unwrap();
+    let failed = Delivery {
+        reply: Some("the queue is full".to_owned()),
+        ..sent[1].clone()
+    };
     store
-        .settle_delivery(&sent[1], Settled::GivenUp { error })
+        .settle_delivery(&failed, Settled::GivenUp { error })
         .await
         .unwrap();
 
@@ -196,6 +200,10 @@ async fn deliveries_are_listed_and_sent_again() {
     assert_eq!(states, [(&pending, &none), (&given_up, &one), (&done, &one)]);
     assert!(all[0]["nextTryAt"].is_string() && all[1].get("nextTryAt").is_none());
     assert_eq!(all[1]["lastError"], "the receiver answered 500");
+    assert_eq!(
+        (&all[1]["responseBody"], all[2].get("responseBody")),
+        (&json!("the queue is full"), None)
+    );
     assert_eq!(all[2]["type"], "contact.opted_out");
     assert_eq!(all[2]["body"]["type"], "contact.opted_out");
     let recent = client.get(&path).await.expect(200).data()["recent"].clone();

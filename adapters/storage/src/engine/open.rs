@@ -63,6 +63,7 @@ const FILES: &[(&str, &str)] = &files![
     "0029_call_figures",
     "0030_call_costs",
     "0031_opted_out_in",
+    "0032_webhook_replies",
 ];
 
 /// Returns the migrations for one database, by its name in the files.

@@ -135,6 +135,7 @@ fn read(row: &AnyRow, of_endpoint: bool) -> StoreResult<Delivery> {
         failed: row.int("failed")?,
         lease: row.int("lease")?,
         created_at: row.time("created_at")?,
+        reply: None,
     })
 }
 

@@ -201,7 +201,7 @@ async fn recent(work: Work<'_>, id: WebhookId) -> StoreResult<RecentDeliveries> 
 /// Builds the head of a query of deliveries `d` for `read_delivery`.
 fn with_events() -> String {
     format!(
-        "SELECT d.id, d.event, d.state, d.failed, d.due_at, d.last_error, d.created_at, {} \
+        "SELECT d.id, d.event, d.state, d.failed, d.due_at, d.last_error, d.reply, d.created_at, {} \
          FROM webhook_deliveries d LEFT JOIN account_events e ON e.id = d.event {}",
         account_events::columns(),
         account_events::call()
@@ -222,6 +222,7 @@ fn read_delivery(row: &AnyRow) -> StoreResult<WebhookDelivery> {
         failed: row.int("failed")?,
         due_at: row.time("due_at")?,
         last_error: row.maybe_text("last_error")?,
+        reply: row.maybe_text("reply")?,
         created_at: row.time("created_at")?,
     })
 }
@@ -254,7 +255,8 @@ async fn delivery(work: &mut Work<'_>, id: DeliveryId) -> StoreResult<WebhookDel
 async fn resend(mut work: Work<'_>, id: WebhookId, again: DeliveryId) -> StoreResult<WebhookDelivery> {
     // A try in progress loses its lease, so that its result does not count for this one.
     let update = sqlx::query(
-        "UPDATE webhook_deliveries SET state = 'pending', failed = 0, lease = lease + 1, due_at = $1, last_error = NULL \
+        "UPDATE webhook_deliveries SET state = 'pending', failed = 0, lease = lease + 1, due_at = $1, last_error = NULL, \
+         reply = NULL \
          WHERE id = $2 AND endpoint = $3 RETURNING lane",
     );
     let update = update.bind(work.now.0).bind(again.to_string()).bind(id.to_string());

@@ -101,6 +101,8 @@ pub struct Delivery {
     pub lease: i64,
     /// Time of creation.
     pub created_at: Timestamp,
+    /// Beginning of the receiver's answer to the try, to settle it with.
+    pub reply: Option<String>,
 }
 
 impl Delivery {

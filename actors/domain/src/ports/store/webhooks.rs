@@ -79,6 +79,8 @@ pub struct WebhookDelivery {
     pub due_at: Timestamp,
     /// Error of the last try that failed.
     pub last_error: Option<String>,
+    /// Beginning of the receiver's answer to the last try.
+    pub reply: Option<String>,
     /// Time of creation.
     pub created_at: Timestamp,
 }

@@ -116,6 +116,9 @@ pub struct ShownDelivery {
     /// Error of the last try that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// Beginning of the body with which the receiver answered the last try, at most 2 KiB. Omitted if it was empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_body: Option<String>,
     /// Time of the next try; ISO 8601, UTC.
     #[schema(format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -393,6 +396,7 @@ fn view_delivery(row: &WebhookDelivery) -> ShownDelivery {
         state: row.state.as_str(),
         attempts: row.failed + i64::from(row.state == DeliveryState::Done),
         last_error: row.last_error.clone(),
+        response_body: row.reply.clone(),
         next_try_at: next.map(Timestamp::to_iso8601),
         body: event.map(AccountEvent::body),
         created_at: row.created_at.to_iso8601(),

@@ -15,6 +15,10 @@ use crate::engine::{
 const PIECE: i64 = 500;
 
 pub(super) async fn settle(mut work: Work<'_>, delivery: Delivery, settled: Settled) -> StoreResult<()> {
+    if delivery.kind == DeliveryKind::Event {
+        let reply = delivery.reply.clone();
+        leased(&mut work, &delivery, "reply = $3", |query| query.bind(reply)).await?;
+    }
     match settled {
         Settled::Delivered => {
             leased(&mut work, &delivery, "state = 'done', last_error = NULL", |query| query).await?;
