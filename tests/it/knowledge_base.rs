@@ -62,8 +62,12 @@ async fn a_text_becomes_a_document_that_its_account_alone_sees() {
     assert_eq!(document["metadata"]["createdBy"]["userEmail"], "ada@example.com");
     let path = format!("{DOCUMENTS}/{}", made.text("/data/documentId"));
     assert_eq!(app.client.get(&path).await.expect(200).data(), document);
+    let read = app.client.get(&format!("{path}/text")).await.expect(200);
+    let whole = json!({ "documentId": document["documentId"], "text": "  A check-up costs 50 €.\n" });
+    assert_eq!(*read.data(), whole);
     let stranger = app.stranger().await;
     stranger.get(&path).await.expect(404);
+    stranger.get(&format!("{path}/text")).await.expect(404);
     stranger.delete(&path).await.expect(404);
     assert_eq!(stranger.get(DOCUMENTS).await.expect(200).data(), &json!([]));
     let gone = app.client.delete(&path).await.expect(200);

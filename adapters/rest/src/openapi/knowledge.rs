@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{common::Name, operation::Operation, samples};
-use crate::resources::knowledge_base::{Document, Group, KnowledgeFound};
+use crate::resources::knowledge_base::{Document, DocumentText, Group, KnowledgeFound};
 
 /// A URL to create a document from.
 #[derive(ToSchema)]
@@ -211,6 +211,13 @@ fn documents() -> Vec<Operation> {
         )
         .ours()
         .ok::<Document>(samples::document()),
+        Operation::get(
+            "/public/v1/knowledge-base/documents/{documentId}/text",
+            "getDocumentText",
+            "Read the text of a document",
+        )
+        .ours()
+        .ok::<DocumentText>(json!({ "documentId": samples::DOCUMENT, "text": "A check-up is 60 euros." })),
         Operation::delete(
             "/public/v1/knowledge-base/documents/{documentId}",
             "deleteDocument",

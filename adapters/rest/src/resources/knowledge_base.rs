@@ -8,7 +8,7 @@ mod upload;
 mod view;
 
 pub use search::KnowledgeFound;
-pub use view::{Document, Group};
+pub use view::{Document, DocumentText, Group};
 
 use axum::{
     Router,
@@ -35,6 +35,10 @@ pub fn routes() -> Router<RestState> {
         .route(
             "/public/v1/knowledge-base/documents/{documentId}",
             get(document::show).delete(document::delete),
+        )
+        .route(
+            "/public/v1/knowledge-base/documents/{documentId}/text",
+            get(document::text),
         )
         .route("/public/v1/knowledge-base/search", post(search::search))
         .route("/public/v1/knowledge-base/groups", get(group::list).post(group::create))

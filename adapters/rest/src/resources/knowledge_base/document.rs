@@ -15,7 +15,7 @@ use super::{
     list::ListParameters,
     removed,
     upload::{self, Upload},
-    view::Document,
+    view::{Document, DocumentText},
 };
 use crate::{
     access::idempotency::{IdempotencyKey, RequestHash, Turn},
@@ -195,6 +195,17 @@ pub async fn show(
 ) -> ApiResult<Reply> {
     let row = state.store.document(account.id, id).await.or_no_such("document")?;
     Ok(Reply::ok(Document::of(&row, &account)))
+}
+
+/// Handles `GET /public/v1/knowledge-base/documents/{documentId}/text`.
+pub async fn text(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    PathId(id): PathId<DocumentId>,
+    _: Query<NoParameters>,
+) -> ApiResult<Reply> {
+    let text = state.store.document_text(account.id, id).await.or_no_such("document")?;
+    Ok(Reply::ok(DocumentText { document_id: id, text }))
 }
 
 /// Handles `DELETE /public/v1/knowledge-base/documents/{documentId}`.

@@ -38,6 +38,17 @@ pub struct Document {
     pub metadata: Made,
 }
 
+/// Text of a document as agents read it.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentText {
+    /// Id of the document.
+    #[schema(value_type = String, format = "uuid")]
+    pub document_id: DocumentId,
+    /// The whole text.
+    pub text: String,
+}
+
 /// A group of documents.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
