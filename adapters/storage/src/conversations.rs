@@ -1,11 +1,10 @@
 //! Attempts as readers see them.
 
-pub mod calls_in_progress;
-
 pub mod analytics;
 pub mod appointments;
 pub mod call_counting;
 pub mod call_notes;
+pub mod calls_in_progress;
 pub mod conversation_pages;
 pub mod facts;
 pub mod jobs;
@@ -17,12 +16,9 @@ pub mod turns;
 
 use domain::{
     id::{AccountId, AttemptId},
-    ports::{
-        store::{
-            Analysis, CallDirection, ConversationFilter, ConversationPage, ConversationRow, ConversationStatus,
-            MOST_COUNTED, SentimentLabel, StoreError, StoreResult,
-        },
-        usage::USAGE,
+    ports::store::{
+        Analysis, CallDirection, ConversationFilter, ConversationPage, ConversationRow, ConversationStatus,
+        MOST_COUNTED, SentimentLabel, StoreError, StoreResult,
     },
 };
 use sqlx::any::AnyRow;

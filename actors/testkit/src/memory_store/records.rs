@@ -12,10 +12,14 @@ use super::{
 use domain::{
     analysis, conversation,
     id::{AccountId, AttemptId, EventId, JobId},
-    ports::store::{
-        AccountEventType, Analysis, AttemptState, CallInProgress, CallOutcome, ConversationFilter, ConversationPage,
-        ConversationRow, ConversationSort, EndPlace, EventFact, EventRow, FACTS_FOLLOW_MS, Fact, InProgressFilter, Job,
-        MOST_COUNTED, OutcomeSign, PERSON_WANTED, RecordStore, StoreError, StoreResult, TurnFact,
+    ports::{
+        store::{
+            AccountEventType, Analysis, AttemptState, CallInProgress, CallOutcome, ConversationFilter,
+            ConversationPage, ConversationRow, ConversationSort, EndPlace, EventFact, EventRow, FACTS_FOLLOW_MS, Fact,
+            InProgressFilter, Job, MOST_COUNTED, OutcomeSign, PERSON_WANTED, RecordStore, StoreError, StoreResult,
+            TurnFact,
+        },
+        usage::USAGE,
     },
     time::Timestamp,
 };

@@ -63,7 +63,11 @@ async fn found(scene: &Scene, filter: ConversationFilter) -> Vec<AttemptId> {
             after,
             ..filter.clone()
         };
-        let page = scene.store.conversation_page(scene.account, filter, 2).await.unwrap();
+        let page = scene
+            .store
+            .conversation_page(scene.account, filter.clone(), 2)
+            .await
+            .unwrap();
         let last = page.rows.last().filter(|_| page.rows.len() == 2);
         after = page.reached.or(last.map(|row| filter.place(row)));
         all.extend(page.rows.iter().map(|row| row.id));

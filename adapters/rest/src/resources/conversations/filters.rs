@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use domain::{
-    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId},
+    id::{AccountId, AgentId, CampaignId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
         AgentFilter, CallDirection, CallOutcome, ConversationFilter, ConversationPage, ConversationPlace,
