@@ -17,7 +17,10 @@ const ROW = 44, AHEAD = 10, GROWS = 60;
  * @property {boolean} [wide] Takes the room that is left.
  * @property {boolean} [optional] Hidden until chosen.
  * @property {(row: any) => number | string | undefined} [value] By which rows that are all there can be sorted.
+ * @property {string} [sort] By which the API sorts them.
  */
+
+/** @typedef {{ key: string, isDown: boolean }} Order */
 
 /**
  * @param {object} props
@@ -30,8 +33,10 @@ const ROW = 44, AHEAD = 10, GROWS = 60;
  * @param {any} [props.empty] Shown without rows.
  * @param {any} [props.filters] Shown above, left of the choice of columns.
  * @param {boolean} [props.short] Grows with its rows, up to 60 of them; longer ones show 10.
+ * @param {Order} [props.sorted] How the API sorts: by the `sort` of a column.
+ * @param {(order: Order) => void} [props.onSort]
  */
-export function Table({ label, list, columns, rowKey, href, onOpen, empty, filters, short }) {
+export function Table({ label, list, columns, rowKey, href, onOpen, empty, filters, short, sorted: given, onSort }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const [sight, setSight] = useState(() => around(list));
   const [current, setCurrent] = useState(list.place.row);
@@ -109,7 +114,8 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
       ref=${box} onScroll=${measure} onKeyDown=${onKeyDown} onClick=${onClick} tabindex="0" role="group"
       aria-label=${label} aria-busy=${list.loading}>
       <table aria-rowcount=${list.hasMore ? -1 : rows.length + 1} aria-label=${label}>
-        <thead><tr aria-rowindex="1">${visible.map((column) => html`<${ColumnHead} column=${column} order=${order} onOrder=${setOrder} />`)}</tr></thead>
+        <thead><tr aria-rowindex="1">${visible.map((column) => html`<${ColumnHead} column=${column}
+          by=${onSort ? column.sort : column.value && column.key} order=${given ?? order} onOrder=${onSort ?? setOrder} />`)}</tr></thead>
         <tbody>
           ${gap(from)}
           ${rows.slice(from, to).map((row, at) => {
@@ -151,12 +157,12 @@ function around({ sight, place: { row } }) {
   return row > 0 ? { from: Math.max(0, row - 2 * AHEAD), to: row + 3 * AHEAD } : { from: 0, to: 30 };
 }
 
-/** @param {{ column: Column, order: { key: string, isDown: boolean }, onOrder: (order: { key: string, isDown: boolean }) => void }} props */
-function ColumnHead({ column, order, onOrder }) {
-  if (!column.value) return html`<th scope="col" class=${cell(column)}>${column.label}</th>`;
-  const isIt = order.key === column.key, isDown = !isIt || !order.isDown;
+/** @param {{ column: Column, by?: string, order: Order, onOrder: (order: Order) => void }} props `by`: what it is sorted by, if it can be. */
+function ColumnHead({ column, by, order, onOrder }) {
+  if (!by) return html`<th scope="col" class=${cell(column)}>${column.label}</th>`;
+  const isIt = order.key === by, isDown = !isIt || !order.isDown;
   return html`<th scope="col" class=${cell(column)} aria-sort=${isIt ? (order.isDown ? 'descending' : 'ascending') : null}>
-    <button class="sorter" onClick=${() => onOrder({ key: column.key, isDown })}>${column.label}
+    <button class="sorter" onClick=${() => onOrder({ key: by, isDown })}>${column.label}
       ${isIt && html`<span aria-hidden="true"> ${order.isDown ? '↓' : '↑'}</span>`}</button></th>`;
 }
 

@@ -13,7 +13,7 @@ export class ApiError extends Error {
   }
 }
 /** @typedef {{ path: string, code: string, message: string }} FieldProblem */
-/** @typedef {{ hasMore: boolean, nextCursor?: string }} Pagination */
+/** @typedef {{ hasMore: boolean, nextCursor?: string, total?: number, totalIsAtLeast?: boolean }} Pagination */
 /** @typedef {{ data: any, pagination?: Pagination, warning?: string, etag?: string }} Answer */
 /**
  * @typedef {object} Options

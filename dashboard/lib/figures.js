@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{ at: number, calls: number, answered: number, talkSeconds: number, outcomes: Record<string, number>, moods: Record<string, number>,
- *   cost: number, currency?: string, answers: number, latencyMs: number, slowMs: number }} Figures `latencyMs` is the median of the agent's
+ *   cost: number, currency?: string, optOuts: number, answers: number, latencyMs: number, slowMs: number }} Figures `latencyMs` is the median of the agent's
  *   `answers`; 95 % took at most `slowMs`.
  * @typedef {Figures & { campaignId?: string, agentId?: string, agentVersion?: number }} Row
  */
@@ -16,18 +16,18 @@ export function spanOf(days, now = Date.now()) {
 }
 
 /** A row of the API. @param {any} row @returns {Row} */
-export const figuresOf = ({ startTimeUnix, calls, answered, conversationDuration, outcomes, sentiment, cost, latencies, ...ids }) => ({
+export const figuresOf = ({ startTimeUnix, calls, answered, conversationDuration, outcomes, sentiment, cost, optOuts = 0, latencies, ...ids }) => ({
   at: (startTimeUnix ?? 0) * 1000, calls, answered, talkSeconds: conversationDuration, outcomes, moods: sentiment ?? {}, cost: Number(cost?.total ?? 0),
-  currency: cost?.currency, answers: latencies?.answers ?? 0, latencyMs: latencies?.p50Ms ?? 0, slowMs: latencies?.p95Ms ?? 0, ...ids,
+  currency: cost?.currency, optOuts, answers: latencies?.answers ?? 0, latencyMs: latencies?.p50Ms ?? 0, slowMs: latencies?.p95Ms ?? 0, ...ids,
 });
 
 /** All rows as one; its latencies are means of those of the rows, weighted by answers. @param {Figures[]} rows @returns {Figures} */
 export function sum(rows) {
   /** @type {Figures} */
   const all = { at: rows[0]?.at ?? 0, calls: 0, answered: 0, talkSeconds: 0, outcomes: {}, moods: {}, cost: 0,
-    currency: rows.find((row) => row.currency)?.currency, answers: 0, latencyMs: 0, slowMs: 0 };
+    currency: rows.find((row) => row.currency)?.currency, optOuts: 0, answers: 0, latencyMs: 0, slowMs: 0 };
   for (const row of rows) {
-    for (const name of /** @type {const} */ (['calls', 'answered', 'talkSeconds', 'cost', 'answers'])) all[name] += row[name];
+    for (const name of /** @type {const} */ (['calls', 'answered', 'talkSeconds', 'cost', 'optOuts', 'answers'])) all[name] += row[name];
     all.latencyMs += row.latencyMs * row.answers;
     all.slowMs += row.slowMs * row.answers;
     for (const name of /** @type {const} */ (['outcomes', 'moods'])) {

@@ -6,6 +6,8 @@ export class PagedList {
   rows = [];
   loading = false;
   hasMore = true;
+  /** The number of all rows, where the API says it. @type {import('./api.js').Pagination | undefined} */
+  counted;
   /** @type {any} */
   error = null;
   /** Rows that the table shows; it sets them. */
@@ -91,9 +93,12 @@ export class PagedList {
     this.hasMore = !!answer.pagination?.hasMore;
   }
 
-  /** @param {string | undefined} cursor */
-  #page(cursor) {
-    return get(this.path, { query: { pageSize: 50, ...this.query, cursor }, signal: this.#closing.signal });
+  /** Rows are counted with the first page only. @param {string | undefined} cursor */
+  async #page(cursor) {
+    const { include, ...query } = this.query;
+    const answer = await get(this.path, { query: { pageSize: 50, ...query, include: cursor ? undefined : include, cursor }, signal: this.#closing.signal });
+    if (!cursor) this.counted = answer.pagination;
+    return answer;
   }
 
   /** @param {() => Promise<void>} read */

@@ -34,9 +34,3 @@ export function searchOf(text) {
   const given = text.trim(), digits = given.replace(/\D/g, '').length;
   return /^[+\d][\d\s()./-]*$/.test(given) && digits >= 8 ? { phoneNumber: given } : { search: given };
 }
-
-/** The typical time until an answer of the agent. @param {{ speaker: string, latency?: { playoutMs?: number | null } | null }[]} turns */
-export function delayOf(turns) {
-  const all = turns.map(({ latency }) => latency?.playoutMs).filter((ms) => typeof ms === 'number').sort((a, b) => a - b);
-  return all.length ? all[Math.floor((all.length - 1) / 2)] : undefined;
-}

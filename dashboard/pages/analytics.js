@@ -1,7 +1,6 @@
 // How calls came out over days, in groups; and the same of one campaign or agent as a card.
 import { html } from '../lib/ui.js';
 import { useAnalytics, useEveryHalfMinute } from '../lib/analytics.js';
-import { useDoNotCall } from '../lib/data.js';
 import { spanOf, sum } from '../lib/figures.js';
 import { duration, money, number, percent, t, utcDay } from '../lib/i18n.js';
 import { staticList } from '../lib/list.js';
@@ -25,8 +24,6 @@ export default function Analytics() {
   const days = SPANS.find((each) => String(each) === wanted) ?? 7, { from, to } = spanOf(days);
   const query = { agentId, campaignId, startedAfter: from / 1000, startedBefore: to / 1000 };
   const total = useAnalytics({ ...query, groupBy: days === 1 ? 'hour' : 'day' }), groups = useAnalytics({ ...query, groupBy: by }), { rows } = total;
-  // The list does not say for which campaign or agent a number came onto it.
-  const isAll = !campaignId && !agentId, blocked = useDoNotCall(isAll ? from : undefined);
   useEveryHalfMinute(() => { total.reload(); groups.reload(); });
   return html`
     <div class="head"><h1>${t('analytics.title')}</h1><div class="row" role="group" aria-label=${t('analytics.span')}>
@@ -37,8 +34,7 @@ export default function Analytics() {
       <${Found} name="agentId" value=${agentId} from=${AGENTS} any=${t('appointments.anyAgent')} bare=${true} /></div>
     ${total.error && html`<${Failure} error=${total.error} onRetry=${total.reload} />`}
     ${!rows ? html`<${Loading} />` : html`
-      <section class="card" aria-label=${t('analytics.figures')}><${Facts} large=${true} facts=${[...factsOf(sum(rows), rows.length === 1),
-        isAll && [t('analytics.blocked'), number(blocked.size)]]} /></section>
+      <section class="card" aria-label=${t('analytics.figures')}><${Facts} large=${true} facts=${factsOf(sum(rows), rows.length === 1)} /></section>
       ${!total.isComplete && html`<p class="muted">${t('overview.counting')}</p>`}
       <div class="grid wide-first">
         <section class="card" aria-labelledby="over-time"><h2 id="over-time">${t(days === 1 ? 'overview.byHour' : 'analytics.byDay')}</h2>
@@ -63,6 +59,7 @@ const factsOf = (all, isOne) => [
   [t('overview.length'), all.answered ? duration(all.talkSeconds / all.answered) : '–'],
   !!all.currency && [t('call.cost'), money(all.cost, all.currency)],
   !!all.answers && [t('overview.latency'), html`<span title=${t('overview.latencyHelp')}>${t('overview.ms', { n: Math.round(all.latencyMs) })}</span>`],
+  [t('analytics.optOuts'), html`<span title=${t('analytics.optOutsHelp')}>${number(all.optOuts)}</span>`],
   isOne && !!all.answers && [t('analytics.slow'), html`<span title=${t('analytics.slowHelp')}>${t('overview.ms', { n: Math.round(all.slowMs) })}</span>`],
 ];
 
@@ -83,6 +80,7 @@ function columnsOf(by, rows) {
     figure('voicemail', t('reason.voicemail'), (r) => r.outcomes.voicemail ?? 0, number),
     figure('length', t('overview.length'), (r) => (r.answered ? r.talkSeconds / r.answered : undefined), duration),
     ...(rows.some((r) => r.currency) ? [figure('cost', t('call.cost'), (r) => (r.currency ? r.cost : undefined), (n, r) => money(n, r.currency ?? ''))] : []),
+    figure('optOuts', t('analytics.optOuts'), (r) => r.optOuts, number),
     figure('delay', t('overview.latency'), (r) => (r.answers ? r.latencyMs : undefined), ms),
     { ...figure('slow', t('analytics.slow'), (r) => (r.answers ? r.slowMs : undefined), ms), optional: true },
     ...['no-answer', 'busy', 'rejected', 'invalid-number'].map((outcome) =>

@@ -4,13 +4,13 @@ import { may } from '../lib/api.js';
 import { useEvents, useResource } from '../lib/data.js';
 import { dateTime, duration, money, number, percent, t } from '../lib/i18n.js';
 import { staticList } from '../lib/list.js';
+import { outcomeOf } from '../lib/outcome.js';
 import { Icon } from '../components/icons.js';
-import { Badge, callee, Facts, Time } from '../components/states.js';
+import { Badge, callee, Facts, OutcomeBadge, Time } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { Attention } from './attention.js';
 import { startOfDay, useAnalytics, useEveryHalfMinute } from '../lib/analytics.js';
 import { sum } from '../lib/figures.js';
-import { CallOutcome } from './calls.js';
 import { HourChart, Outcomes } from './charts.js';
 import { FirstSteps } from './first-steps.js';
 
@@ -92,7 +92,7 @@ function ActiveCampaign({ campaign: { campaignId, name, status, startIndex, cont
 function LatestCalls({ calls }) {
   const columns = [
     { key: 'number', label: t('overview.callWith'), render: callee },
-    { key: 'outcome', label: t('calls.filters.outcome'), render: (/** @type {any} */ c) => html`<${CallOutcome} call=${c} />
+    { key: 'outcome', label: t('calls.filters.outcome'), render: (/** @type {any} */ c) => html`<${OutcomeBadge} outcome=${outcomeOf(c)} />
       ${c.test && html` <span class="badge">${t('liveCalls.test')}</span>`}` },
     { key: 'agent', label: t('campaign.agent'), render: (/** @type {any} */ c) => c.agentName },
     { key: 'summary', label: t('overview.summary'), wide: true, render: (/** @type {any} */ c) => c.summary ?? '–' },

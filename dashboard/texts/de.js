@@ -40,7 +40,7 @@ const texts = {
     createHelp: 'Wenn es noch kein Konto gibt, legen Sie eines an:', exampleEmail: 'sie@example.com',
   },
   form: {
-    optional: 'optional', another: 'Andere …', anotherOf: '{label}: andere',
+    optional: 'optional', sample: 'So klingt sie', another: 'Andere …', anotherOf: '{label}: andere',
     default: 'Vorgabe: {value}', nothing: 'nicht gesetzt', yes: 'ja', no: 'nein', changes: 'Was sich ändert',
     sending: 'Wird gesendet …',
     row: 'Eintrag {n}', add: 'Hinzufügen', remove: 'Entfernen', removeRow: 'Eintrag {n} entfernen', nameless: 'Jeder Eintrag braucht einen Namen.',
@@ -188,7 +188,7 @@ const texts = {
     table: 'Gruppen von Anrufen',
     day: 'Tag', by: { day: 'Nach Tag', campaign: 'Nach Kampagne', agent: 'Nach Agent', version: 'Nach Version' },
     none: 'Keine Anrufe in diesen Tagen.',
-    noCampaign: 'Ohne Kampagne', blocked: 'Neu auf der Sperrliste', more: 'Statistik',
+    noCampaign: 'Ohne Kampagne', optOuts: 'Keine Anrufe mehr', optOutsHelp: 'Anrufe, in denen der Kontakt keine weiteren Anrufe wünschte', more: 'Statistik',
     slow: '95 % binnen', slowHelp: '95 % der Antworten kamen innerhalb dieser Zeit.',
     chartLabel: '{calls} Anrufe, höchstens {most} an einem Tag', year: 'Anrufe der letzten 365 Tage. Ein Anruf zählt eine halbe Minute nach seinem Ende.',
     help: 'Tage beginnen um Mitternacht UTC. Ein Anruf zählt eine halbe Minute nach seinem Ende. Ein Klick auf eine Überschrift sortiert.',

@@ -36,7 +36,7 @@ export default {
     createHelp: 'If there is no account yet, create one:', exampleEmail: 'you@example.com',
   },
   form: {
-    optional: 'optional', another: 'Another one …', anotherOf: '{label}: another one',
+    optional: 'optional', sample: 'How it sounds', another: 'Another one …', anotherOf: '{label}: another one',
     default: 'default: {value}', nothing: 'not set', yes: 'yes', no: 'no', changes: 'What changes', sending: 'Sending …',
     row: 'Entry {n}', add: 'Add', remove: 'Remove', removeRow: 'Remove entry {n}', nameless: 'Each entry needs a name.', nameTwice: '{name} occurs twice.',
     leave: 'Leave without saving your changes?', unchanged: 'Nothing yet.', discard: 'Discard', before: 'before:', after: 'after:',
@@ -170,7 +170,7 @@ export default {
     title: 'Analytics', span: 'Days', days: { one: 'Today', other: '{n} days' }, figures: 'Figures', byDay: 'Calls by day', groups: 'Grouped by',
     table: 'Groups of calls',
     day: 'Day', by: { day: 'By day', campaign: 'By campaign', agent: 'By agent', version: 'By version' }, none: 'No calls in these days.',
-    noCampaign: 'Without a campaign', blocked: 'New on the do-not-call list', more: 'Analytics',
+    noCampaign: 'Without a campaign', optOuts: 'Wish no calls', optOutsHelp: 'Calls in which the contact wished no further calls', more: 'Analytics',
     slow: '95% within', slowHelp: '95% of the answers came within this time.',
     chartLabel: '{calls} calls, at most {most} in a day', year: 'Calls of the last 365 days. A call counts half a minute after its end.',
     help: 'Days begin at midnight UTC. A call counts half a minute after its end. Click a heading to sort.',

@@ -18,7 +18,7 @@ async function campaign(name, agentId, personas, fields = {}) {
 
 /** A campaign that is over and counted, made once: its agent respects wishes not to be called. */
 let finished;
-const spring = () => (finished ??= (async () => {
+export const spring = () => (finished ??= (async () => {
   const { agentId } = await ask("POST", "/agents/create", {
     name: "Sora <b>", conversationConfig: { agent: { greetingMessage: "Hello, this is Sora.", prompt: { prompt: "You are Sora.", builtInTools: { endCall: { enabled: true } } } } },
     platformSettings: { callActions: { smartOptOut: true }, dataCollection: { entities: DAY_AND_VISIT } },
@@ -35,12 +35,12 @@ export const results = {
     const { campaignId } = await campaign("Way", agentId, Array(130).fill("busy"));
     await until(async () => (await ask("GET", `/campaigns/${campaignId}`)).status === "completed", "the end of the campaign", 1200);
     const page = await signedIn(browser, `/calls?campaignId=${campaignId}`);
-    await waitFor(page, "More than 100 calls");
+    await waitFor(page, "130 calls");
     const names = () => lines(page, "Calls").locator("th").allTextContents();
     await tabTo(page, (await names())[0]);
     await until(async () => {
       await page.keyboard.press("End");
-      return (await page.getByText("130 calls", { exact: true }).count()) > 0;
+      return (await page.getByRole("table", { name: "Calls" }).getAttribute("aria-rowcount")) === "131";
     }, "all rows");
     await page.keyboard.press("End");
     for (let n = 0; n < 5; n++) await page.keyboard.press("k");
@@ -93,12 +93,15 @@ export const results = {
   async "choose columns of calls, and find one by its number"(browser) {
     const { talked, busy } = await threeCalls();
     const { contactNumber } = await ask("GET", `/conversations/${talked}`);
-    const page = await signedIn(browser);
-    await page.route(`**/conversations/${talked}`, async (route) => {
+    await until(async () => (await ask("GET", `/conversations/${talked}`)).latencyP50Ms > 0, "the call is counted", 1200);
+    const page = await signedIn(browser), asked = [];
+    await page.route("**/public/v1/conversations?*", async (route) => {
+      asked.push(new URL(route.request().url()).searchParams);
       const answer = await (await route.fetch()).json();
-      answer.data.cost = { currency: "USD", total: "0.25", parts: [], unpriced: [] };
+      for (const call of answer.data) if (call.conversationId === talked) call.cost = { currency: "USD", total: "0.25", parts: [], unpriced: [] };
       await route.fulfill({ json: answer });
     });
+    await page.route("**/public/v1/conversations/*", (route) => { page.faults.push(`read by itself: ${route.request().url()}`); return route.abort(); });
     await page.goto(`${service}/calls`);
     await page.getByText("Columns", { exact: true }).click();
     for (const name of ["Campaign", "Sentiment", "Cost", "Answer after"]) await page.getByRole("checkbox", { name }).check();
@@ -108,10 +111,19 @@ export const results = {
     await waitFor(page, /^\d calls?$/);
     const line = lines(page, "Calls").filter({ has: page.locator(`a[href="/calls/${talked}"]`) });
     for (const text of [/Conversation/, /Positive|Neutral|Negative/, /\$0\.25/, /\d ms/]) await line.getByText(text).first().waitFor();
+    await button(page, "Length").click();
+    await until(() => asked.at(-1).get("sortBy") === "duration", "the longest call first");
+    assert.equal(await page.getByRole("columnheader", { name: "Length" }).getAttribute("aria-sort"), "descending");
+    await button(page, "Length").click();
+    await until(() => asked.at(-1).get("sortDirection") === "asc", "the shortest call first");
     await page.reload();
+    await page.locator('[aria-sort="ascending"]').getByText("Length").waitFor();
+    await button(page, "Time").click();
+    await until(() => !new URL(page.url()).searchParams.has("sort"), "the newest first again");
     assert.match(await page.getByLabel("Words, names or a number").inputValue(), /\+1 555/);
     await page.getByLabel("Words, names or a number").fill("weekday");
     await until(() => new URL(page.url()).search === "?search=weekday", "the words in the address");
+    await until(async () => (await page.getByRole("columnheader", { name: "Length" }).getByRole("button").count()) === 0, "words are not sorted");
     await page.goto(`${service}/calls?outcome=busy`);
     const other = lines(page, "Calls").filter({ has: page.locator(`a[href="/calls/${busy}"]`) });
     await other.locator(".badge").getByText("Busy").waitFor();
@@ -131,7 +143,7 @@ export const results = {
     await page.getByRole("navigation", { name: "Main navigation" }).getByRole("link", { name: "Analytics" }).click();
     await page.getByRole("img", { name: /calls, at most \d+ in a day/ }).waitFor();
     const figures = page.getByRole("region", { name: "Figures" });
-    await figures.getByText("New on the do-not-call list").locator("xpath=..").getByText(/^[1-9]/).waitFor();
+    await figures.getByText("Wish no calls").locator("xpath=..").getByText(/^[1-9]/).waitFor();
     for (const name of ["Today", "30 days", "90 days"]) {
       await button(page, name).click();
       await page.locator('[aria-pressed="true"]').getByText(name).waitFor();

@@ -16,13 +16,13 @@ test("a span ends with today, in days of UTC", () => {
 test("rows are summed, delays by the number of answers", () => {
   const all = sum([
     row({ calls: 3, answered: 2, conversationDuration: 60, outcomes: { completed: 2, busy: 1 }, sentiment: { positive: 1 },
-      cost: { currency: "EUR", total: "0.25" }, latencies: { answers: 3, p50Ms: 400, p95Ms: 900 } }),
+      cost: { currency: "EUR", total: "0.25" }, optOuts: 2, latencies: { answers: 3, p50Ms: 400, p95Ms: 900 } }),
     row({ calls: 2, answered: 1, conversationDuration: 30, outcomes: { busy: 1, voicemail: 1 }, sentiment: { positive: 2 },
-      cost: { currency: "EUR", total: "0.5" }, latencies: { answers: 1, p50Ms: 800, p95Ms: 900 } }),
+      cost: { currency: "EUR", total: "0.5" }, optOuts: 1, latencies: { answers: 1, p50Ms: 800, p95Ms: 900 } }),
     row({ calls: 1 }),
   ]);
   assert.deepEqual(all, { at: 0, calls: 6, answered: 3, talkSeconds: 90, outcomes: { completed: 2, busy: 2, voicemail: 1 }, moods: { positive: 3 },
-    cost: 0.75, currency: "EUR", answers: 4, latencyMs: 500, slowMs: 900 });
+    cost: 0.75, currency: "EUR", optOuts: 3, answers: 4, latencyMs: 500, slowMs: 900 });
 });
 
 test("nothing is summed to nothing", () => {

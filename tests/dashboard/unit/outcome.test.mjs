@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { delayOf, outcomeOf, searchOf } from "../../../dashboard/lib/outcome.js";
+import { outcomeOf, searchOf } from "../../../dashboard/lib/outcome.js";
 
 test("people who were not reached are no fault", () => {
   for (const reason of ["busy", "no-answer", "rejected", "invalid-number", "do-not-call", "not-allowed"]) {
@@ -36,11 +36,4 @@ test("a number is searched as a number, anything else as words", () => {
   assert.deepEqual(searchOf(" +1 (555) 010-0000 "), { phoneNumber: "+1 (555) 010-0000" });
   assert.deepEqual(searchOf("030 1234567"), { phoneNumber: "030 1234567" });
   for (const words of ["", "invoice 12345678", "2026", '"call me back"', "appoint*", "+1555"]) assert.deepEqual(searchOf(words), { search: words });
-});
-
-test("half of the answers took at most the typical delay", () => {
-  const turns = (...all) => all.map((playoutMs) => ({ speaker: "agent", latency: { playoutMs } }));
-  assert.equal(delayOf(turns(900, 300, 600)), 600);
-  assert.equal(delayOf(turns(900, 300)), 300);
-  assert.equal(delayOf([{ speaker: "user" }, { speaker: "agent", latency: { playoutMs: null } }]), undefined);
 });
