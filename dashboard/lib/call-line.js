@@ -1,7 +1,6 @@
 // The sound of a call in this browser: a WebSocket of the API, with the worklets of the call button (docs/widget.md).
 
 import { store, stored } from './i18n.js';
-import { tonesOf } from './tones.js';
 
 /**
  * Frames have 20 ms: those that are kept before they are played, and the most that may wait. More would be too far behind the call.
@@ -95,12 +94,10 @@ export async function openLine({ url, start, isApart, withMicrophone, farewell, 
 }
 
 /**
- * A microphone that can be muted and replaced by another one, and tones in its place.
+ * A microphone that can be muted and replaced by another one.
  * @param {AudioContext} context @param {AudioNode} output
  */
 function microphoneOf(context, output) {
-  const input = context.createGain();
-  input.connect(output);
   /** @type {{ stream: MediaStream, source: AudioNode } | undefined} */
   let present;
   let isMuted = false, isOver = false;
@@ -127,28 +124,9 @@ function microphoneOf(context, output) {
       if (isOver) return;
       present?.source.disconnect();
       present = { stream, source: context.createMediaStreamSource(stream) };
-      present.source.connect(input);
+      present.source.connect(output);
       for (const track of tracks()) track.enabled = !isMuted;
       if (deviceId) store('microphone', deviceId);
-    },
-    /** Presses keys, while the microphone is silent. @param {string} keys @returns {boolean} Whether all are keys. */
-    press(keys) {
-      const tones = tonesOf(keys), start = context.currentTime + 0.05, end = start + (tones.at(-1)?.to ?? 0);
-      if (tones.length === 0) return false;
-      input.gain.setValueAtTime(0, start);
-      input.gain.setValueAtTime(1, end);
-      for (const { from, to, frequencies } of tones) {
-        const level = context.createGain();
-        level.gain.value = 0.25;
-        level.connect(output);
-        for (const frequency of frequencies) {
-          const tone = new OscillatorNode(context, { frequency });
-          tone.connect(level);
-          tone.start(start + from);
-          tone.stop(start + to);
-        }
-      }
-      return true;
     },
   };
 }

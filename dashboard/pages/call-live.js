@@ -45,12 +45,12 @@ export function EndButton({ call, onChange }) {
 const filled = (values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '' && value !== undefined));
 
 /**
- * The form of a command. @param {{ name: 'transfer' | 'digits' | 'instructions', help?: string, onClose: () => void,
- *   onSend: (values: Record<string, any>) => Promise<void> }} props
+ * The form of a command. @param {{ name: 'transfer' | 'digits' | 'instructions', help?: string, isOperator?: boolean, onClose: () => void,
+ *   onSend: (values: Record<string, any>) => Promise<void> }} props `isOperator`: who has the call announces a transfer.
  */
-export const CommandDialog = ({ name, help, onClose, onSend }) => html`<${Dialog} title=${t(`live.${name}`)} onClose=${onClose}>
+export const CommandDialog = ({ name, help, isOperator, onClose, onSend }) => html`<${Dialog} title=${t(`live.${name}`)} onClose=${onClose}>
   ${help && html`<p class="muted">${help}</p>`}
-  <${Form} fields=${dialogs()[name]} submit=${t(`live.${name}`)} onCancel=${onClose}
+  <${Form} fields=${dialogs()[name].filter((field) => !isOperator || field.name !== 'message')} submit=${t(`live.${name}`)} onCancel=${onClose}
     onSubmit=${async (/** @type {any} */ values) => { await onSend(filled(values)); onClose(); }} /><//>`;
 
 /** @param {{ id: string, notTalking: string, onChange: () => void }} props `notTalking`: see `CallNow`. */

@@ -1,18 +1,17 @@
 // What a call does at this moment, and ways into it: listen, take over, give back.
 import { html, useEffect, useRef, useState } from '../lib/ui.js';
-import { ApiError, may, pause, post } from '../lib/api.js';
+import { may, post } from '../lib/api.js';
 import { useCallFeed } from '../lib/call-feed.js';
 import { useResource } from '../lib/data.js';
 import { t } from '../lib/i18n.js';
 import { useUnsaved } from '../lib/router.js';
 import { toast } from '../components/dialog.js';
 import { Fields } from '../components/form.js';
-import { fieldProblem } from '../components/resource.js';
 import { Sound, useCallLine } from '../components/sound.js';
 import { Badge, errorText, Lacks, person } from '../components/states.js';
 import { checkLength, CommandDialog } from './call-live.js';
 
-const NOT_TALKING = ['ringing', 'menu', 'transferring', 'closing'], COMMANDS = /** @type {const} */ (['transfer', 'digits']), TRIES = 20, TRY_EVERY_MS = 250;
+const NOT_TALKING = ['ringing', 'menu', 'transferring', 'closing'], COMMANDS = /** @type {const} */ (['transfer', 'digits']);
 
 /** Who has the call, as the record says. @param {any[]} events @returns {string | null} */
 function operatorOf(events) {
@@ -58,6 +57,11 @@ export function CallNow({ id, events, onTurn, onGone, onNotTalking }) {
   useUnsaved(isMine, t('callNow.leave'));
   // What was refused before may be possible now.
   useEffect(() => { onNotTalking(notTalking); if (!kind) sound.stop(); }, [notTalking]);
+  const before = useRef(feed.state);
+  useEffect(() => {
+    if (isMine && before.current === 'transferring' && feed.state === 'operator') toast(t('callNow.stillMine'), { bad: true });
+    before.current = feed.state;
+  }, [feed.state]);
 
   const listen = (/** @type {boolean} */ apart) => sound.listen(id, apart);
   function takeOver() {
@@ -71,25 +75,10 @@ export function CallNow({ id, events, onTurn, onGone, onNotTalking }) {
     if (listenedBefore.current) listen(isApart);
     else sound.stop();
   }
-  const commands = {
-    /** The agent transfers: the call goes back to it once the service has taken the form for right. @param {Record<string, any>} values */
-    async transfer(values) {
-      for (let n = 0; ; n++) {
-        try {
-          await post(`/conversations/${id}/transfer`, values);
-          return toast(t('live.done.transfer'));
-        } catch (error) {
-          if (!(error instanceof ApiError) || error.code !== 'invalid_transition' || n === TRIES) throw error;
-          if (n === 0) giveBack();
-          await pause(TRY_EVERY_MS);
-        }
-      }
-    },
-    /** @param {Record<string, any>} values */
-    async digits({ digits }) {
-      if (!line?.microphone?.press(digits)) throw fieldProblem('digits', 'invalid_value', t('live.keysHelp'));
-      toast(t('live.done.digits'));
-    },
+  /** @param {'transfer' | 'digits'} name @param {Record<string, any>} values */
+  const send = async (name, values) => {
+    await post(`/conversations/${id}/${name}`, values);
+    toast(t(`live.done.${name}`));
   };
   if (feed.refusal?.status === 403) return html`<${Refusal} error=${feed.refusal} onRetry=${feed.retry} />`;
   const said = kind && !line ? 'opening' : isMine ? 'mine' : by ? 'theirs' : isHeard ? 'heard' : '';
@@ -111,7 +100,7 @@ export function CallNow({ id, events, onTurn, onGone, onNotTalking }) {
           ${t(`callNow.${isHeard ? 'stopListening' : 'listen'}`)}</button>
         <label class="check"><input type="checkbox" checked=${isApart} onChange=${() => { setApart(!isApart); if (isHeard) listen(!isApart); }} />
           ${t('callNow.apart')}</label>`}
-    </div>${open && (isMine || open === 'transfer') && html`<${CommandDialog} name=${open} help=${t(`callNow.${open}Help`)}
-      onClose=${() => setOpen(null)} onSend=${commands[open]} />`}
+    </div>${open && isMine && html`<${CommandDialog} name=${open} help=${t(`callNow.${open}Help`)} isOperator=${true}
+      onClose=${() => setOpen(null)} onSend=${(/** @type {any} */ values) => send(open, values)} />`}
     </section>`;
 }

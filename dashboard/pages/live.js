@@ -25,10 +25,14 @@ export default function LiveCalls() {
   useEvents(['call.'], () => list.refresh(), 1000);
   // No event tells of words, or of a test call.
   useEffect(() => { const timer = setInterval(() => document.hidden || list.refresh(), READ_EVERY_MS); return () => clearInterval(timer); }, [list.key]);
+  // Calls whose agents want a person.
+  const [wanted, setWanted] = useState(/** @type {string[]} */ ([]));
   // A call that ended leaves even where it is not in sight. If events were missed, all is read again.
   useEffect(() => onAccountEvent((event) => {
+    const id = event?.data?.data?.conversationId;
     if (!event) list.restart();
-    else if (event.type === 'call.ended') list.drop(event.data?.data?.conversationId);
+    else if (event.type === 'call.ended') list.drop(id);
+    else if (event.type === 'call.person_wanted') setWanted((/** @type {string[]} */ old) => [...old.slice(-99), id]);
   }), [list.key]);
   const columns = [
     { key: 'contact', label: t('calls.contact'), render: callee },
@@ -47,12 +51,12 @@ export default function LiveCalls() {
       render: (/** @type {any} */ c) => html`<span class="numeric">${c.phoneNumber ?? '–'}</span>` },
     { key: 'direction', label: t('calls.filters.direction'), optional: true, render: (/** @type {any} */ c) => t(`calls.${c.direction}`) },
   ];
-  const wanted = list.rows.filter((call) => call.present?.state === 'transferring');
+  const waiting = list.rows.filter((call) => wanted.includes(call.conversationId) && !call.operator);
   const isKnown = list.rows.length > 0 || !list.hasMore;
   return html`
     <div class="head"><h1>${t('liveCalls.title')}</h1>
       <span class="muted" role="status">${isKnown && t(`liveCalls.${list.hasMore ? 'more' : 'count'}`, { n: list.rows.length })}</span></div>
-    <div role="status" class=${wanted.length ? 'stack' : 'hidden'}>${wanted.map((call) => html`<p key=${call.conversationId} class="alert warn">
+    <div role="status" class=${waiting.length ? 'stack' : 'hidden'}>${waiting.map((call) => html`<p key=${call.conversationId} class="alert warn">
       <a href=${`/calls/${call.conversationId}`}>${t('liveCalls.wantsPerson', { agent: call.agentName, callee: callee(call) })}</a></p>`)}</div>
     ${(line.kind || line.problem) && html`<section class="card" aria-label=${t('callNow.listen')}>
       <div class="head"><p role="status" class="who">${line.line ? t('liveCalls.heard', { callee: callee(heard) }) : !line.problem && t('callNow.opening')}</p>

@@ -16,7 +16,6 @@ export default {
     fields: {
       to: { not_allowed: 'Muss nach „Von“ liegen: Zeiten gehen nicht über Mitternacht.' }, days: { required: 'Wählen Sie mindestens einen Tag.' },
       prefixes: { invalid: 'Schreiben Sie in jede Zeile + und 1 bis 15 Ziffern, etwa +4930.' },
-      number: { invalid: 'Schreiben Sie + und 7 bis 15 Ziffern, etwa +4930123456.' },
       expiresAt: { out_of_range: 'Muss in der Zukunft liegen.' }, scopes: { out_of_range: 'Wählen Sie mindestens ein Recht.' },
       name: { not_allowed: 'Mit 1 bis 64 Buchstaben a–z, A–Z, Ziffern, _ und -.' }, description: { required: 'Sagen Sie dem Modell, wann es das benutzt.' },
       postCallWebhook: { invalid: 'Beginnen Sie mit https:// oder http:// und einem Host.' }, types: { required: 'Wählen Sie mindestens eines.' },

@@ -12,7 +12,6 @@ export default {
     fields: {
       to: { not_allowed: 'Must be later than “From”: hours do not cross midnight.' }, days: { required: 'Choose at least one day.' },
       prefixes: { invalid: 'Write + and 1 to 15 digits in each line, such as +4930.' },
-      number: { invalid: 'Write + and 7 to 15 digits, such as +15551234567.' },
       expiresAt: { out_of_range: 'Must be in the future.' }, scopes: { out_of_range: 'Choose at least one right.' },
       name: { not_allowed: 'Use 1 to 64 letters a–z, A–Z, digits, _ and -.' }, description: { required: 'Tell the model when to use it.' },
       postCallWebhook: { invalid: 'Begin with https:// or http:// and a host.' }, types: { required: 'Choose at least one.' },

@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { load } from "./browser.mjs";
 
 const { changed, edgesAt, findingAt, itemOf, links, moved, readGraph, redone, undone, ways, withEdge, without, withNode } = await load("lib/graph.js");
-const { tonesOf } = await load("lib/tones.js");
 
 const START = { nodes: { start: { type: "start" } }, edges: {} };
 /** Start, a talk and an end. */
@@ -53,12 +52,4 @@ test("steps are undone and redone", () => {
 test("a problem of the service is found at its node", () => {
   const { graph, talk } = line();
   assert.deepEqual(findingAt(graph, `workflow.nodes.${talk}.label`, "too long").item, { kind: "nodes", id: talk });
-});
-
-test("keys are pairs of tones, and pauses", () => {
-  assert.deepEqual(tonesOf("1").map(({ frequencies }) => frequencies), [[697, 1209]]);
-  assert.deepEqual(tonesOf("#d").map(({ frequencies }) => frequencies), [[941, 1477], [941, 1633]]);
-  const [first, second] = tonesOf("5w0");
-  assert.ok(second.from - first.to > 0.5);
-  assert.deepEqual(tonesOf("12x"), []);
 });
