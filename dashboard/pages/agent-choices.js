@@ -1,5 +1,5 @@
 // What the service offers for an agent's fields: voices, models, tools, knowledge, transfer rules.
-import { get } from '../lib/api.js';
+import { address, get } from '../lib/api.js';
 import { useEffect, useState } from '../lib/ui.js';
 
 const MOST_PAGES = 10;
@@ -32,7 +32,8 @@ export function useChoices() {
 const disclosureOption = (line) => ({ value: line.split(' ', 1)[0], label: line.slice(line.indexOf(' ') + 1) });
 
 /** @param {any} voice */
-const voiceOption = ({ voiceId, name, provider, languages = [] }) => ({ value: voiceId, label: [name, provider, ...languages].join(' · ') });
+const voiceOption = ({ voiceId, name, provider, languages = [], previewUrl }) =>
+  ({ value: voiceId, label: [name, provider, ...languages].join(' · '), sample: previewUrl && address('/voices/preview', { voiceId }) });
 
 /** The rows of all pages. @param {string} path @param {AbortSignal} signal */
 async function all(path, signal) {

@@ -5,7 +5,7 @@ import { at } from '../lib/merge.js';
 import { nameOf } from '../components/picker.js';
 
 /** @typedef {import('../components/form.js').Field & { toForm?: (value: any) => any, fromForm?: (value: any) => any, page?: string }} AgentField */
-/** @typedef {{ value: string, label: string }} Option */
+/** @typedef {{ value: string, label: string, sample?: string }} Option `sample`: address of how a voice sounds. */
 /** @typedef {import('../components/rows.js').RowColumn} RowColumn */
 /** @typedef {(string | [path: string, more: Partial<RowColumn>])[]} Columns */
 

@@ -33,6 +33,16 @@ export const words = {
     await checkAccess(page, "a voice that is not listed");
     await voice.selectOption("babble:default");
     await page.getByText("The service does not list this one.").waitFor({ state: "detached" });
+    // No voice of this service has a sample.
+    const voices = [{ voiceId: "elevenlabs:v1", name: "Vera", provider: "elevenlabs", languages: ["en"], previewUrl: "https://example.com/v1.mp3" }];
+    await page.route("**/public/v1/voices", (route) => route.fulfill({ json: { success: true, data: { voices, unavailable: [] } } }));
+    await page.reload();
+    await voice.selectOption("elevenlabs:v1");
+    assert.equal(await page.getByLabel("How it sounds").getAttribute("src"), "/public/v1/voices/preview?voiceId=elevenlabs%3Av1");
+    await checkAccess(page, "a voice with a sample");
+    await page.unroute("**/public/v1/voices");
+    await page.reload();
+    await voice.selectOption("babble:default");
     await page.locator('[name="conversationConfig.agent.prompt.llm"]').selectOption({ label: "Another one …" });
     await page.getByLabel("Language model: another one").fill("openai/none");
     await waitFor(page, "The service does not list this one.");
