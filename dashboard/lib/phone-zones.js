@@ -17,7 +17,7 @@ export function localTime(at, zone) {
 
 /** Minutes since midnight of `HH:MM…`, also with a date before it; null where that is no time. @param {string | undefined} text */
 export function minutesOf(text) {
-  const found = /(?:^|T)([01]?\d|2[0-4]):([0-5]\d)/.exec(text ?? '');
+  const found = /(?:^|T)([01]?\d|2[0-3]|24(?=:00)):([0-5]\d)/.exec(text ?? '');
   return found ? Number(found[1]) * 60 + Number(found[2]) : null;
 }
 

@@ -1,12 +1,13 @@
 // One campaign as it runs: its state and progress over its event stream, its contacts, and what one can do with it.
 import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
-import { useDoNotCall, useList, useResource } from '../lib/data.js';
+import { useList, useResource } from '../lib/data.js';
 import { stream } from '../lib/events.js';
 import { distribution } from '../lib/figures.js';
 import { dateTime, number, soon, t } from '../lib/i18n.js';
 import { readAll } from '../lib/list.js';
 import { outcomeOf } from '../lib/outcome.js';
 import { setQuery, useQuery } from '../lib/router.js';
+import { Search } from '../components/search.js';
 import { Badge, Facts, Failure, Loading, OutcomeBadge, Time } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { FiguresCard } from './analytics.js';
@@ -21,10 +22,9 @@ const CONTACT_STATUSES = ['pending', 'in_progress', 'completed', 'failed', 'canc
 export default function Campaign({ params: { id } }) {
   const campaign = useResource(`/campaigns/${id}`);
   const agent = useResource(campaign.data ? `/agents/${campaign.data.agentId}` : null);
-  const { status } = useQuery();
-  const contacts = useList(`/campaigns/${id}/contacts`, { status }, (contact) => contact.phoneNumber);
+  const { status, search } = useQuery();
+  const contacts = useList(`/campaigns/${id}/contacts`, { status, search }, (contact) => contact.phoneNumber);
   const { state, calls } = useCampaignStream(id, campaign.reload, contacts);
-  const created = campaign.data?.metadata.createdAt, blocked = useDoNotCall(created && Date.parse(created));
   // What the stream said last stands over what was read before.
   const present = campaign.data && { ...campaign.data, ...state };
   useEffect(() => { if (present) document.title = `${present.name} · Ringback`; }, [present?.name]);
@@ -35,7 +35,7 @@ export default function Campaign({ params: { id } }) {
   const warning = state?.reason ?? campaign.warning;
   const refresh = () => { campaign.reload(); contacts.refresh(); };
   const columns = [
-    { key: 'contact', label: t('campaign.contact'), render: (/** @type {any} */ c) => (blocked.has(c.phoneNumber)
+    { key: 'contact', label: t('campaign.contact'), render: (/** @type {any} */ c) => (c.doNotCall
       ? html`${c.name || c.phoneNumber} <span class="badge warn">${t('doNotCall.short')}</span>` : c.name || c.phoneNumber) },
     { key: 'outcome', label: t('campaign.outcome'), render: (/** @type {any} */ c) => html`<${OutcomeBadge} outcome=${outcomeOf(c, present.status)} />` },
     { key: 'phone', label: t('campaign.phone'), render: (/** @type {any} */ c) => html`<span class="numeric">${c.phoneNumber}</span>` },
@@ -54,12 +54,14 @@ export default function Campaign({ params: { id } }) {
     </div>
     <${LiveCalls} calls=${calls} />
     ${present.startIndex > 0 && html`<div class="grid two"><${FiguresCard} of="campaign" id=${id} />
-      <${CameOut} id=${id} isRunning=${present.status === 'running'} blocked=${blocked} /></div>`}
+      <${CameOut} id=${id} isRunning=${present.status === 'running'} /></div>`}
     <section class="stack" aria-labelledby="contacts">
       <div class="head"><h2 id="contacts">${t('campaign.contacts')}</h2><a href=${`/calls?campaignId=${id}`}>${t('campaign.calls')}</a></div>
       <${Table} label=${t('campaign.contacts')} list=${contacts} columns=${columns} rowKey=${(/** @type {any} */ c) => c.phoneNumber}
-        href=${(/** @type {any} */ c) => c.lastConversationId && `/calls/${c.lastConversationId}`} empty=${t('campaign.noContacts')}
-        filters=${html`<div class="row" role="group" aria-label=${t('campaign.outcome')}>
+        href=${(/** @type {any} */ c) => c.lastConversationId && `/calls/${c.lastConversationId}`}
+        empty=${t(search ? 'campaign.noMatch' : 'campaign.noContacts')}
+        filters=${html`<${Search} label=${t('campaign.search')} value=${search ?? ''} onSearch=${(/** @type {string} */ text) => setQuery({ search: text })} />
+        <div class="row" role="group" aria-label=${t('campaign.outcome')}>
           ${['', ...CONTACT_STATUSES].map((each) =>
             html`<button class="chip" aria-pressed=${each === (status ?? '')} onClick=${() => setQuery({ status: each })}>
               ${each ? contactStatus(each, present.status) : t('common.all')}</button>`)}
@@ -72,9 +74,9 @@ const contactStatus = (status, campaignStatus) =>
 
 /**
  * What was collected from the people who were reached, and who of them is on the do-not-call list by now.
- * @param {{ id: string, isRunning: boolean, blocked: Set<string> }} props
+ * @param {{ id: string, isRunning: boolean }} props
  */
-function CameOut({ id, isRunning, blocked }) {
+function CameOut({ id, isRunning }) {
   const [found, setFound] = useState(/** @type {{ rows: any[], isWhole: boolean } | null} */ (null)), [round, setRound] = useState(0);
   useEffect(() => {
     const controller = new AbortController();
@@ -85,7 +87,7 @@ function CameOut({ id, isRunning, blocked }) {
   const label = (/** @type {string | undefined} */ type, /** @type {string} */ value) =>
     (type === 'boolean' ? t(value.toLowerCase() === 'true' ? 'form.yes' : 'form.no') : value);
   const entities = useMemo(() => distribution(found?.rows ?? []), [found]);
-  const out = (found?.rows ?? []).filter(({ phoneNumber }) => blocked.has(phoneNumber));
+  const out = (found?.rows ?? []).filter(({ doNotCall }) => doNotCall);
   return html`<section class="card" aria-labelledby="came-out"><h2 id="came-out">${t('campaign.cameOut')}</h2>
     ${entities.map(({ entity, type, count, unconfirmed, values }) => html`<div key=${entity}><h3>${entity} <span class="hint numeric">
       ${t('campaign.collected', { n: count })}${unconfirmed > 0 && `, ${t('campaign.unconfirmed', { n: unconfirmed })}`}</span></h3>

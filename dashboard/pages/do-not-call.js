@@ -2,6 +2,7 @@
 import { html } from '../lib/ui.js';
 import { ApiError, newKey, post } from '../lib/api.js';
 import { t } from '../lib/i18n.js';
+import { refusalText } from '../lib/problems.js';
 import { fieldProblem, Resource } from '../components/resource.js';
 import { errorText, Time } from '../components/states.js';
 
@@ -13,6 +14,8 @@ const doNotCall = () => ({
   search: true,
   columns: [
     { key: 'number', label: t('doNotCall.number'), render: (entry) => html`<span class="numeric">${entry.phoneNumber}</span>` },
+    { key: 'reason', label: t('doNotCall.reason'), render: ({ conversationId }) => (conversationId
+      ? html`<a href=${`/calls/${conversationId}`}>${t('doNotCall.asked')}</a>` : t('doNotCall.otherwise')) },
     { key: 'calls', label: t('calls.title'),
       render: (entry) => html`<a href=${`/calls?phoneNumber=${encodeURIComponent(entry.phoneNumber)}`}>${t('doNotCall.calls')}</a>` },
     { key: 'since', label: t('doNotCall.since'), wide: true, render: (entry) => html`<${Time} at=${entry.metadata.createdAt} />` },
@@ -36,7 +39,7 @@ async function addAll(numbers) {
         await post('/do-not-call', { phoneNumber: next }, { idempotencyKey: newKey() });
       } catch (error) {
         if (!(error instanceof ApiError) || error.status !== 400) throw error;
-        refused.push(`${next}: ${error.fields[0]?.message ?? errorText(error)}`);
+        refused.push(`${next}: ${error.fields[0] ? refusalText(error.fields[0]) : errorText(error)}`);
       }
     }
   }

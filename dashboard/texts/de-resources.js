@@ -51,7 +51,7 @@ const texts = {
       + 'nicht rückgängig machen.',
   },
   doNotCall: {
-    short: 'Gesperrt', calls: 'Anrufe mit ihr',
+    short: 'Gesperrt', calls: 'Anrufe mit ihr', reason: 'Grund', asked: 'In einem Anruf gewünscht', otherwise: 'Anders hinzugefügt',
     title: 'Sperrliste', help: 'Keine Kampagne und kein einzelner Anruf wählt diese Nummern. Wer einen Agenten bittet, nicht mehr angerufen zu '
       + 'werden, kommt dazu, wenn bei ihm „Rufen Sie nicht mehr an“ beachten eingeschaltet ist.',
     none: 'Die Liste ist leer.', add: 'Nummern hinzufügen',

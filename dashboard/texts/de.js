@@ -115,6 +115,7 @@ const texts = {
   campaign: {
     title: 'Kampagne', contact: 'Kontakt', phone: 'Telefonnummer', outcome: 'Ergebnis', attempts: 'Versuche', data: 'Erhobene Daten',
     progress: 'Fortschritt', progressText: '{done} von {all} erledigt', clock: 'Zeiten', contacts: 'Kontakte',
+    search: 'Nach Name oder Nummer suchen', noMatch: 'Kein Kontakt passt zu dieser Suche.',
     noContacts: 'Keine Kontakte mit diesem Ergebnis.',
     parts: { reached: 'Erreicht', voicemail: 'Mailbox', failed: 'Nicht erreicht', cancelled: 'Abgebrochen', inProgress: 'Im Gespräch', pending: 'Ausstehend' },
     nextRun: 'Nächster Anruf', pace: 'Tempo', perMinute: '{count} je Minute', expectedEnd: 'Alle gewählt', around: 'gegen {at}', schedule: 'Zeitplan',
@@ -122,7 +123,7 @@ const texts = {
     followUpText: { one: '{n} Anruf, {after}', other: '{n} Anrufe, {after}' }, after: { one: 'nach {minutes} Minute', other: 'nach {minutes} Minuten' },
     notCalled: 'Nicht angerufen', cameOut: 'Was herauskam', collected: '{n} erfasst', unconfirmed: '{n} unbestätigt',
     otherValues: { one: '{n} anderer Wert', other: '{n} andere Werte' }, nothingCollected: 'Noch wurden keine Werte erfasst.',
-    optedOut: 'Seit Beginn der Kampagne auf der Sperrliste: {n}', firstOnly: 'Hier zählen nur die ersten {n} erreichten Kontakte.',
+    optedOut: 'Inzwischen auf der Sperrliste: {n}', firstOnly: 'Hier zählen nur die ersten {n} erreichten Kontakte.',
     noFollowUps: 'keines', atOnce: 'Anrufe zugleich', agent: 'Agent', live: { one: '{n} Anruf läuft', other: '{n} Anrufe laufen' }, more: 'und {n} weitere',
     calls: 'Anrufe dieser Kampagne',
     launch: 'Starten', launchNow: 'Jetzt starten', resume: 'Fortsetzen', pause: 'Pausieren', stop: 'Anhalten', results: 'Ergebnisse (CSV)', moreActions: 'Mehr',

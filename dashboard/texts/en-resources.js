@@ -47,7 +47,7 @@ export default {
     eraseHelp: 'Also erases transcripts, recordings and collected values of calls to this number, and the contact in campaigns. It cannot be undone.',
   },
   doNotCall: {
-    short: 'Do not call', calls: 'Calls with it',
+    short: 'Do not call', calls: 'Calls with it', reason: 'Reason', asked: 'Asked for in a call', otherwise: 'Added otherwise',
     title: 'Do-not-call list', help: 'No campaign and no single call dials these numbers. Somebody who asks an agent not to be called again is added '
       + 'if the agent has “Respect ‘do not call me again’” on.', none: 'The list is empty.', add: 'Add numbers',
     search: 'Search by number', deleteBody: 'Campaigns and single calls can dial this number again.', number: 'Phone number',

@@ -103,6 +103,7 @@ export default {
   campaign: {
     title: 'Campaign', contact: 'Contact', phone: 'Phone number', outcome: 'Outcome', attempts: 'Attempts', data: 'Collected data',
     progress: 'Progress', progressText: '{done} of {all} done', clock: 'Timing', contacts: 'Contacts',
+    search: 'Search by name or number', noMatch: 'No contact matches this search.',
     noContacts: 'No contacts with this outcome.',
     parts: { reached: 'Reached', voicemail: 'Voicemail', failed: 'Not reached', cancelled: 'Cancelled', inProgress: 'In progress', pending: 'Pending' },
     nextRun: 'Next dial', pace: 'Pace', perMinute: '{count} a minute', expectedEnd: 'All dialed', around: 'around {at}', schedule: 'Schedule',
@@ -110,7 +111,7 @@ export default {
     followUpText: { one: '{n} call, {after}', other: '{n} calls, {after}' }, after: { one: 'after {minutes} minute', other: 'after {minutes} minutes' },
     notCalled: 'Not called', cameOut: 'What came out', collected: '{n} collected', unconfirmed: '{n} unconfirmed',
     otherValues: { one: '{n} other value', other: '{n} other values' }, nothingCollected: 'No values were collected yet.',
-    optedOut: 'On the do-not-call list since the campaign began: {n}', firstOnly: 'Only the first {n} contacts who were reached are counted here.',
+    optedOut: 'On the do-not-call list by now: {n}', firstOnly: 'Only the first {n} contacts who were reached are counted here.',
     noFollowUps: 'none', atOnce: 'Calls at once', agent: 'Agent', live: { one: '{n} call in progress', other: '{n} calls in progress' }, more: 'and {n} more',
     calls: 'Calls of this campaign',
     launch: 'Launch', launchNow: 'Launch now', resume: 'Resume', pause: 'Pause', stop: 'Stop', results: 'Results (CSV)', moreActions: 'More',

@@ -12,7 +12,7 @@ const DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday"];
 
 test("minutes of a time, and none of what is no time", () => {
   assert.deepEqual(["09:30", "2026-06-01T09:30", "9:05", "24:00"].map(minutesOf), [570, 570, 545, 1440]);
-  assert.deepEqual(["25:99", "12:60", "noon", "", undefined].map(minutesOf), [null, null, null, null, null]);
+  assert.deepEqual(["25:99", "24:30", "12:60", "noon", "", undefined].map(minutesOf), [null, null, null, null, null, null]);
 });
 
 test("the local time of an instant", () => {
