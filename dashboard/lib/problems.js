@@ -6,7 +6,9 @@ import { sentence, t } from './i18n.js';
 /** Limits and choices stand in the service's words only. @param {string} message @returns {[kind: string, values: Record<string, string>]} */
 function detailsOf(message) {
   const range = /(-?\d[\d.]*) to (\d[\d.]*)(, or -1 for never)?/.exec(message), choice = /is not one of (.+)$/.exec(message);
+  const length = /(?:at most|more than) (\d+) characters/.exec(message);
   if (choice) return ['Choice', { list: choice[1].replace(/["`]/g, '') }];
+  if (length) return ['Most', { most: length[1] }];
   return range ? [range[3] ? 'OrNever' : 'Range', { from: range[1], to: range[2] }] : ['', {}];
 }
 

@@ -46,6 +46,7 @@ test("problems by field, by code with its limits, by code, and else in the servi
   assert.equal(said("tts.speed", "out_of_range", "9 is out of range: 0.5 to 2"), "Between 0.5 and 2.");
   assert.equal(said("direction", "not_allowed", '"x" is not one of "outbound", "inbound"'), "Choose one of outbound, inbound.");
   assert.equal(said("allowedPrefixes.prefixes[0]", "invalid", "x"), "Write + and 1 to 15 digits in each line, such as +4930.");
+  assert.equal(said("name", "too_long", "has more than 200 characters"), "At most 200 characters.");
   assert.equal(said("x", "required", "is required"), "This is needed.");
   assert.equal(said("x", "brand_new", "cannot be `y`"), "Cannot be y.");
 });
