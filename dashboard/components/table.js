@@ -111,7 +111,7 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
     ${list.error && html`<${Failure} error=${list.error} onRetry=${() => list.more()} />`}
     ${rows.length === 0 && !list.hasMore && !list.error ? html`<div class="empty">${empty ?? t('common.nothing')}</div>` : html`
     <div class=${`table-box${!short ? '' : list.hasMore || rows.length > GROWS ? ' short' : ' short whole'}`}
-      ref=${box} onScroll=${measure} onKeyDown=${onKeyDown} onClick=${onClick} tabindex="0" role="group"
+      ref=${box} onScroll=${measure} onKeyDown=${onKeyDown} onClick=${onClick} onMouseOver=${sayWhole} tabindex="0" role="group"
       aria-label=${label} aria-busy=${list.loading}>
       <table aria-rowcount=${list.hasMore ? -1 : rows.length + 1} aria-label=${label}>
         <thead><tr aria-rowindex="1">${visible.map((column) => html`<${ColumnHead} column=${column}
@@ -122,12 +122,12 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
             const index = from + at, link = href?.(row);
             return html`<tr key=${rowKey(row)} aria-rowindex=${index + 2} class=${link || onOpen ? 'opens' : null} onClick=${link || onOpen ? openRow : null}>
               ${visible.map((column, nth) => {
-                const content = column.render(row), title = typeof content === 'string' && content.length > 24 ? content : null;
+                const content = column.render(row);
                 const roving = { 'data-current': index === stop || null, tabindex: index === stop ? 0 : -1, onFocus: () => setCurrent(index) };
-                if (nth > 0) return html`<td class=${cell(column)} title=${title}>${content}</td>`;
-                if (onOpen) return html`<th scope="row" class=${cell(column)} title=${title}>
+                if (nth > 0) return html`<td class=${cell(column)}>${content}</td>`;
+                if (onOpen) return html`<th scope="row" class=${cell(column)}>
                   <button class="opener" onClick=${() => onOpen(row)} ...${roving}>${content}</button></th>`;
-                return html`<th scope="row" class=${cell(column)} title=${title}>
+                return html`<th scope="row" class=${cell(column)}>
                   ${link ? html`<a href=${link} ...${roving}>${content}</a>` : href ? html`<span ...${roving}>${content}</span>` : content}</th>`;
               })}
             </tr>`;
@@ -146,6 +146,12 @@ function openRow(event) {
   if (target.closest('a, button, input, select, label, summary') || String(getSelection())) return;
   const name = /** @type {HTMLElement | null} */ (/** @type {HTMLElement} */ (event.currentTarget).querySelector('th a, th .opener'));
   name?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, ctrlKey: event.ctrlKey, metaKey: event.metaKey, shiftKey: event.shiftKey }));
+}
+
+/** A cell that is cut says all of it where the mouse is. @param {MouseEvent} event */
+function sayWhole(event) {
+  const cell = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest('td, th'));
+  if (cell) cell.title = cell.scrollWidth > cell.clientWidth ? cell.innerText : '';
 }
 
 /** @param {Column} column */

@@ -57,9 +57,9 @@ const factsOf = (all, isOne) => [
   [t('calls.title'), number(all.calls)],
   [t('overview.answered'), all.calls ? percent(all.answered / all.calls) : '–'],
   [t('overview.length'), all.answered ? duration(all.talkSeconds / all.answered) : '–'],
+  [t('analytics.optOuts'), html`<span title=${t('analytics.optOutsHelp')}>${number(all.optOuts)}</span>`],
   !!all.currency && [t('call.cost'), money(all.cost, all.currency)],
   !!all.answers && [t('overview.latency'), html`<span title=${t('overview.latencyHelp')}>${t('overview.ms', { n: Math.round(all.latencyMs) })}</span>`],
-  [t('analytics.optOuts'), html`<span title=${t('analytics.optOutsHelp')}>${number(all.optOuts)}</span>`],
   isOne && !!all.answers && [t('analytics.slow'), html`<span title=${t('analytics.slowHelp')}>${t('overview.ms', { n: Math.round(all.slowMs) })}</span>`],
 ];
 
@@ -78,9 +78,9 @@ function columnsOf(by, rows) {
     figure('answered', t('overview.answered'), (r) => (r.calls ? r.answered / r.calls : undefined), percent),
     figure('talks', t('reason.completed'), (r) => r.outcomes.completed ?? 0, number),
     figure('voicemail', t('reason.voicemail'), (r) => r.outcomes.voicemail ?? 0, number),
+    figure('optOuts', t('analytics.optOuts'), (r) => r.optOuts, number),
     figure('length', t('overview.length'), (r) => (r.answered ? r.talkSeconds / r.answered : undefined), duration),
     ...(rows.some((r) => r.currency) ? [figure('cost', t('call.cost'), (r) => (r.currency ? r.cost : undefined), (n, r) => money(n, r.currency ?? ''))] : []),
-    figure('optOuts', t('analytics.optOuts'), (r) => r.optOuts, number),
     figure('delay', t('overview.latency'), (r) => (r.answers ? r.latencyMs : undefined), ms),
     { ...figure('slow', t('analytics.slow'), (r) => (r.answers ? r.slowMs : undefined), ms), optional: true },
     ...['no-answer', 'busy', 'rejected', 'invalid-number'].map((outcome) =>

@@ -1,12 +1,13 @@
 // What agents know: documents, and groups of them.
 import { html } from '../lib/ui.js';
 import { post } from '../lib/api.js';
+import { useResource } from '../lib/data.js';
 import { number, t } from '../lib/i18n.js';
 import { setQuery, useQuery } from '../lib/router.js';
 import { DocumentPicker } from '../components/document-picker.js';
 import { fieldProblem, Resource } from '../components/resource.js';
 import { Ids } from '../components/secret.js';
-import { Facts, Tabs, Time } from '../components/states.js';
+import { Facts, Failure, Tabs, Time } from '../components/states.js';
 import { Passages, TryQuestion } from './question.js';
 
 const DOCUMENTS = '/knowledge-base/documents', GROUPS = '/knowledge-base/groups';
@@ -49,12 +50,18 @@ const documents = () => ({
 const FileInput = ({ id, onChange, describedBy, invalid }) => html`<input type="file" id=${id} accept=${READABLE} aria-describedby=${describedBy}
   aria-invalid=${invalid || undefined} onChange=${(/** @type {any} */ event) => onChange(event.target.files[0])} />`;
 
-/** A document; the API gives passages of it, not all of its text. @param {{ document: any }} props */
-const ShownDocument = ({ document: { documentId, type, details, metadata } }) => html`<${Facts} facts=${[
+/** A document with all of its text. @param {{ document: any }} props */
+function ShownDocument({ document: { documentId, type, details, metadata } }) {
+  const path = `${DOCUMENTS}/${documentId}`, { data, error, reload } = useResource(`${path}/text`);
+  return html`<${Facts} facts=${[
     [t('documents.source'), t(`documents.sources.${type}`, { fallback: type })], details.url && [t('documents.url'), html`<code>${details.url}</code>`],
     [t('documents.length'), number(details.textLength)], [t('documents.created'), html`<${Time} at=${metadata.createdAt} full=${true} />`],
     metadata.createdBy && [t('documents.createdBy'), metadata.createdBy.userEmail]]} />
-  <${Ids} id=${documentId} path=${`${DOCUMENTS}/${documentId}`} /><${Passages} documentIds=${[documentId]} />`;
+    <${Ids} id=${documentId} path=${path} />
+    ${error ? html`<${Failure} error=${error} onRetry=${reload} />`
+      : html`<pre tabindex="0" role="group" class="prose" aria-label=${t('documents.text')}>${data?.text}</pre>`}
+    <${Passages} documentIds=${[documentId]} />`;
+}
 
 /** @returns {import('../components/resource.js').Kind} */
 const groups = () => ({

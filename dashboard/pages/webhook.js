@@ -92,6 +92,7 @@ function Deliveries({ list, onResend }) {
       <${Facts} facts=${[[t('webhooks.state'), state(shown)], [t('webhooks.attempts'), number(shown.attempts)],
         [t('webhooks.answer'), shown.lastError ?? t(`webhooks.answers.${shown.state}`)],
         [t('webhooks.at'), html`<${Time} at=${shown.createdAt} full=${true} />`], ['webhook-id', html`<code>${shown.deliveryId}</code>`]]} />
+      ${shown.responseBody && html`<h3>${t('webhooks.said')}</h3><pre tabindex="0">${shown.responseBody}</pre>`}
       ${shown.body && html`<h3>${t('webhooks.body')}</h3><pre tabindex="0">${JSON.stringify(shown.body, null, 2)}</pre>`}
       <div class="actions"><button class="primary" onClick=${() => setShown(null)}>${t('common.close')}</button></div><//>`}</section>`;
 }

@@ -124,7 +124,7 @@ export default {
     rotateBody: 'For 24 hours, requests are signed with the old one too.', rotated: 'The secret is replaced.',
     noSecret: 'The webhook is there, but its secret got lost on the way. Make a new one on its page.',
     deliveries: 'Deliveries', noDeliveries: 'Nothing was delivered yet.', type: 'Event', attempts: 'Tries', lastError: 'Last error',
-    at: 'Created', body: 'Body', answer: 'Answer', answers: { done: 'accepted', pending: 'none yet', given_up: 'none' },
+    at: 'Created', said: 'What the receiver answered', body: 'Body', answer: 'Answer', answers: { done: 'accepted', pending: 'none yet', given_up: 'none' },
     nextTry: 'Next try', resend: 'Send again',
     resendType: 'Send again: {type}', resent: 'It is sent again.', states: { pending: 'Waiting', done: 'Arrived', given_up: 'Given up' },
   },

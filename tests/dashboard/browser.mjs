@@ -112,7 +112,7 @@ export async function receiver(status) {
   const server = createServer((request, response) => {
     state.requests.push(request.headers["webhook-id"]);
     request.resume();
-    response.writeHead(state.status).end();
+    response.writeHead(state.status).end(state.status < 300 ? "" : "the queue is full");
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return Object.assign(state, { url: `http://127.0.0.1:${server.address().port}/events`, close: () => server.close() });

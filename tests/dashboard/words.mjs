@@ -78,9 +78,10 @@ export const words = {
     const page = await signedIn(browser, "/knowledge");
     await button(page, "Opening hours <b>bold</b>").click();
     await dialog(page).getByText(String(text.length), { exact: true }).waitFor();
+    await dialog(page).getByRole("group", { name: "Text" }).getByText(text, { exact: true }).waitFor();
     await dialog(page).getByLabel("Question").fill("When are you open on Saturdays?");
     await inDialog(page, "Search").click();
-    await dialog(page).getByText("On Saturdays from ten to two.").waitFor();
+    await dialog(page).locator(".passages").getByText("On Saturdays from ten to two.").waitFor();
     await checkAccess(page, "a document");
     await inDialog(page, "Close").click();
     await ask("DELETE", `/knowledge-base/documents/${documentId}`);
@@ -96,6 +97,7 @@ export const words = {
     await button(page, "campaign.draft").click();
     await dialog(page).getByText(/Answer.*503/).waitFor();
     await dialog(page).locator("pre").getByText(campaignId).waitFor();
+    await dialog(page).locator("pre").getByText("the queue is full", { exact: true }).waitFor();
     await checkAccess(page, "a delivery");
     for (const path of [`/webhooks/${webhookId}`, `/campaigns/${campaignId}`]) await ask("DELETE", path);
     server.close();
