@@ -1,7 +1,7 @@
 // Check of a file of contacts by the service, before anything is created.
 import { html, useEffect, useState } from '../lib/ui.js';
 import { ApiError, post } from '../lib/api.js';
-import { t } from '../lib/i18n.js';
+import { sentence, t } from '../lib/i18n.js';
 import { errorText } from './states.js';
 
 /** @typedef {{ row: number, line: number, column: string | null, value: string | null, code: string, message?: string }} RowProblem */
@@ -60,7 +60,8 @@ export const isRefusal = (error) => error instanceof ApiError && [400, 404, 413,
 /** What is wrong, in the page's language where it knows the code, and in the service's words. @param {{ code: string, message?: string }} problem */
 export const problemText = ({ code, message }, group = 'codes') => {
   const text = t(`contactsFile.${group}.${code}`, { fallback: '' });
-  return html`${text} ${message && html`<span class=${text ? 'muted' : ''}>${message}</span>`}`;
+  // Of a row the code says it all; of a file the service says more, such as what the file is instead.
+  return html`${text} ${message && (!text || group === 'problems') && html`<span class=${text ? 'muted' : ''}>${sentence(message)}</span>`}`;
 };
 
 /** @param {{ check: State & { again: () => void } }} props */

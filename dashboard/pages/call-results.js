@@ -67,9 +67,12 @@ function Moment({ moment: { label, text, timestamp }, onHear }) {
   return html`<li><${At} text=${timestamp} ms=${ms} onHear=${Number.isFinite(ms) ? onHear : null} /><span><b>${name}</b><br />${text}</span></li>`;
 }
 
-/** The value, marked if the callee neither said nor affirmed it.
- * @param {any} item */
-export const collectedValue = (item) => item.confirmed ? item.value : t('call.unconfirmed', { value: item.value });
+/** A value in words. @param {string | undefined} type @param {string} value */
+export const valueText = (type, value) => (type === 'boolean' ? t(value.toLowerCase() === 'true' ? 'form.yes' : 'form.no') : value);
+
+/** The value, marked if the callee neither said nor affirmed it. @param {any} item */
+export const collectedValue = ({ type, value, confirmed }) =>
+  (confirmed ? valueText(type, value) : t('call.unconfirmed', { value: valueText(type, value) }));
 
 /** @param {{ call: any }} props */
 export function Collected({ call }) {

@@ -13,7 +13,7 @@ import { Table } from '../components/table.js';
 import { FiguresCard } from './analytics.js';
 import { CampaignActions } from './campaign-actions.js';
 import { scheduleText } from './campaigns.js';
-import { collectedValue } from './call-results.js';
+import { collectedValue, valueText } from './call-results.js';
 import { Bars } from './charts.js';
 
 const CONTACT_STATUSES = ['pending', 'in_progress', 'completed', 'failed', 'cancelled'], SHOWN = 6, NAMED = 20;
@@ -84,14 +84,12 @@ function CameOut({ id, isRunning }) {
     const timer = isRunning ? setTimeout(() => setRound((/** @type {number} */ n) => n + 1), 30_000) : undefined;
     return () => { controller.abort(); clearTimeout(timer); };
   }, [id, isRunning, round]);
-  const label = (/** @type {string | undefined} */ type, /** @type {string} */ value) =>
-    (type === 'boolean' ? t(value.toLowerCase() === 'true' ? 'form.yes' : 'form.no') : value);
   const entities = useMemo(() => distribution(found?.rows ?? []), [found]);
   const out = (found?.rows ?? []).filter(({ doNotCall }) => doNotCall);
   return html`<section class="card" aria-labelledby="came-out"><h2 id="came-out">${t('campaign.cameOut')}</h2>
     ${entities.map(({ entity, type, count, unconfirmed, values }) => html`<div key=${entity}><h3>${entity} <span class="hint numeric">
       ${t('campaign.collected', { n: count })}${unconfirmed > 0 && `, ${t('campaign.unconfirmed', { n: unconfirmed })}`}</span></h3>
-      <${Bars} bars=${[...values.slice(0, SHOWN).map(({ value, count }) => ({ label: label(type, value), count })),
+      <${Bars} bars=${[...values.slice(0, SHOWN).map(({ value, count }) => ({ label: valueText(type, value), count })),
         ...(values.length > SHOWN ? [{ label: t('campaign.otherValues', { n: values.length - SHOWN }),
           count: values.slice(SHOWN).reduce((all, { count }) => all + count, 0) }] : [])]} /></div>`)}
     ${found && entities.length === 0 && html`<p class="muted">${t('campaign.nothingCollected')}</p>`}

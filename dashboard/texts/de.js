@@ -115,7 +115,7 @@ const texts = {
   campaign: {
     title: 'Kampagne', contact: 'Kontakt', phone: 'Telefonnummer', outcome: 'Ergebnis', attempts: 'Versuche', data: 'Erhobene Daten',
     progress: 'Fortschritt', progressText: '{done} von {all} erledigt', clock: 'Zeiten', contacts: 'Kontakte',
-    search: 'Nach Name oder Nummer suchen', noMatch: 'Kein Kontakt passt zu dieser Suche.',
+    search: 'Name oder Nummer suchen', noMatch: 'Kein Kontakt passt zu dieser Suche.',
     noContacts: 'Keine Kontakte mit diesem Ergebnis.',
     parts: { reached: 'Erreicht', voicemail: 'Mailbox', failed: 'Nicht erreicht', cancelled: 'Abgebrochen', inProgress: 'Im Gespräch', pending: 'Ausstehend' },
     nextRun: 'Nächster Anruf', pace: 'Tempo', perMinute: '{count} je Minute', expectedEnd: 'Alle gewählt', around: 'gegen {at}', schedule: 'Zeitplan',
