@@ -17,6 +17,7 @@ import { words } from "./words.mjs";
 import { policy } from "./policy.mjs";
 import { hostile } from "./hostile.mjs";
 import { results } from "./results.mjs";
+import { looks } from "./looks.mjs";
 
 const { RINGBACK_URL: service, RINGBACK_EMAIL: email, RINGBACK_PROGRAM: program } = process.env;
 const rows = (count, first = 5550200000) => Array.from({ length: count }, (_, n) => `+1${first + n},Person ${n + 1},Lisbon,cooperative\n`).join("");
@@ -371,7 +372,7 @@ async function showPages(browser) {
 const chosen = process.argv.slice(2), failed = [];
 const browser = await startBrowser();
 try {
-  for (const group of [onEmptyAccount, scenarios, calls, resources, agents, graph, checks, appointments, keyboard, live, operator, rights, words, policy, hostile, results]) {
+  for (const group of [onEmptyAccount, scenarios, calls, resources, agents, graph, checks, appointments, keyboard, live, operator, rights, words, policy, hostile, results, looks]) {
     if (group === scenarios) await agent();
     for (const [name, run] of Object.entries(group)) {
       if (chosen.length > 0 && !chosen.some((each) => name.startsWith(each))) continue;
