@@ -167,8 +167,8 @@ def measured():
     for folder, modules in crates(files).items():
         pairs = imports(modules)
         upward[folder] = sum(1 for a, b in pairs if a[: len(b)] == b)
-        for circle in circles(pairs):
-            rings[folder + ": " + ", ".join("::".join(m) or "crate" for m in circle)] = len(circle)
+        if found := circles(pairs):
+            rings[folder] = sum(len(circle) for circle in found)
     impls = collections.defaultdict(set)
     tuples = strings = 0
     for name, text in files.items():
@@ -184,7 +184,7 @@ def measured():
         "lines": dict(sorted(lines.items())),
         "modules in one folder": {f: n for f, n in sorted(floors.items()) if n > FLOOR},
         "upward imports": {f: n for f, n in sorted(upward.items()) if n > UPWARD},
-        "circles": dict(sorted(rings.items())),
+        "files in circles": dict(sorted(rings.items())),
         "structs in more than three files": {s: len(f) for s, f in sorted(impls.items()) if len(f) > IMPL_FILES},
         "in all": {"tuple parameters": tuples, "public Result<_, String>": strings, "words of Markdown": words()},
     }
@@ -194,9 +194,13 @@ def main():
     present = measured()
     if "--write" in sys.argv:
         BUDGET.write_text(json.dumps(present, indent=1) + "\n")
-    if "--check" not in sys.argv:
+    elif "--check" not in sys.argv:
         print(json.dumps(present, indent=1))
-        return
+    else:
+        check(present)
+
+
+def check(present):
     budget, faults = json.loads(BUDGET.read_text()), []
     for measure, now in present.items():
         allowed = budget[measure]
