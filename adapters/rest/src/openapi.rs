@@ -228,10 +228,14 @@ fn components(mut schemas: Schemas) -> BTreeMap<String, Value> {
     collect::<common::SortedPagination>(&mut read);
     collect::<ContactStatus>(&mut read);
     collect::<AgentMetadata>(&mut read);
-    for schemas in [&mut read, &mut schemas.sent] {
+    for (schemas, is_sent) in [(&mut read, false), (&mut schemas.sent, true)] {
         let all = schemas.clone();
         for schema in schemas.values_mut().filter(|schema| schema.get("allOf").is_some()) {
             *schema = flat(schema, &all);
+            // The derive leaves this out of a body with flattened fields.
+            if is_sent {
+                schema["additionalProperties"] = false.into();
+            }
         }
     }
     read.remove("CalleeRecord");
@@ -307,13 +311,6 @@ fn flat(schema: &Value, all: &BTreeMap<String, Value>) -> Value {
     let mut whole = json!({ "type": "object", "description": schema["description"], "properties": properties });
     if !required.is_empty() {
         whole["required"] = required.into();
-    }
-    if parts
-        .iter()
-        .chain([schema])
-        .any(|part| part["additionalProperties"] == false)
-    {
-        whole["additionalProperties"] = false.into();
     }
     whole
 }
