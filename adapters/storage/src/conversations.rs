@@ -16,14 +16,18 @@ pub mod turns;
 
 use domain::{
     id::{AccountId, AttemptId},
-    ports::store::{
-        Analysis, CallDirection, ConversationFilter, ConversationPage, ConversationRow, ConversationStatus,
-        MOST_COUNTED, SentimentLabel, StoreError, StoreResult,
+    ports::{
+        store::{
+            Analysis, CallDirection, ConversationFilter, ConversationPage, ConversationRow, ConversationStatus,
+            MOST_COUNTED, SentimentLabel, StoreError, StoreResult,
+        },
+        usage::USAGE,
     },
 };
 use sqlx::any::AnyRow;
 
 use crate::{
+    callee,
     conversations::conversation_pages::Pages,
     engine::{
         Work,
@@ -39,7 +43,14 @@ const COLUMNS: &str = "a.id, a.account, a.campaign, a.agent, g.name AS agent_nam
      a.sentiment, a.latency_ms, a.cost_nanos, (SELECT COUNT(*) FROM test_calls t WHERE t.attempt = a.id) AS is_test";
 
 fn columns() -> String {
-    format!("{COLUMNS}, {}, {}", crate::callee::NAME, crate::callee::FIELDS)
+    // The usage is one of a call's last events.
+    format!(
+        "{COLUMNS}, {}, {}, CASE WHEN a.ended_at IS NOT NULL THEN (SELECT j.detail FROM (SELECT id, name, detail \
+         FROM journal WHERE attempt = a.id ORDER BY id DESC LIMIT 50) AS j WHERE j.name = '{USAGE}' \
+         ORDER BY j.id DESC LIMIT 1) END AS usage",
+        callee::NAME,
+        callee::FIELDS
+    )
 }
 
 fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
@@ -59,7 +70,7 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
         answered_at: row.maybe_time("answered_at")?,
         ended_at: row.maybe_time("ended_at")?,
         contact_number: row.number("phone_number")?,
-        callee: crate::callee::read(row)?,
+        callee: callee::read(row)?,
         caller_number: row.maybe_number("caller_id")?,
         carrier: row.maybe_text("carrier")?,
         // Until the end this column only tells why the call was delayed.
@@ -86,7 +97,7 @@ pub(super) async fn get(mut work: Work<'_>, account: Option<AccountId>, id: Atte
         "SELECT {}, a.analysis FROM attempts a JOIN agents g ON g.id = a.agent {} \
          WHERE a.id = $1 AND ($2 IS NULL OR a.account = $2) AND a.deleted_at IS NULL",
         columns(),
-        crate::callee::JOINS
+        callee::JOINS
     ));
     let row = query
         .bind(id.to_string())

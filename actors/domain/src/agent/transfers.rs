@@ -104,15 +104,21 @@ pub struct TransferRule {
 /// Returns all problems of the body.
 pub fn validate_transfer_rule(body: &Value) -> Result<TransferRule, Vec<Problem>> {
     let (stored, mut problems) = Walk::check(body, &TRANSFER_RULE, Mode::Whole);
-    let rule = TransferRule::deserialize(stored.unwrap_or_default()).unwrap_or_default();
+    let stored = stored.unwrap_or_default();
+    // It is read by itself, because a rule without its name cannot be read.
+    let to = stored.get("transferDestination").cloned().unwrap_or_default();
+    let to = TransferDestination::deserialize(to).unwrap_or_default();
     if !problems
         .iter()
         .any(|problem| problem.path.starts_with("transferDestination"))
-        && let Some((field, message)) = lacks(&rule.transfer.transfer_destination)
+        && let Some((field, message)) = lacks(&to)
     {
         problems.push(Problem::new(format!("transferDestination{field}"), "required", message));
     }
-    if problems.is_empty() { Ok(rule) } else { Err(problems) }
+    match problems.is_empty() {
+        true => Ok(TransferRule::deserialize(stored).unwrap_or_default()),
+        false => Err(problems),
+    }
 }
 
 /// Adds transfers after those in an agent's document that has the tool.

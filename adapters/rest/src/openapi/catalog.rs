@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::operation::Operation;
-use crate::resources::account::catalog::{ModelList, VoiceList};
+use crate::resources::account::catalog::{ModelList, NO_SAMPLE, VoiceList};
 
 const NOTE: &str = "The same for all accounts. Lists are kept for 10 minutes. A provider whose list cannot be read is \
                     named in `unavailable`. At most 1,000 items of each provider are listed.";
@@ -52,7 +52,7 @@ pub fn operations() -> Vec<Operation> {
         Value::Null,
     )
     .invalid("voiceId", "required", "is required")
-    .fails(404, "not_found", "there is no voice of this `voiceId` with a sample")
+    .invalid("voiceId", "invalid_value", NO_SAMPLE)
     .fails(
         502,
         "upstream_failed",

@@ -252,8 +252,8 @@ async fn a_sample_is_passed_on_if_it_is_audio_at_an_allowed_address() {
         ("page", 502, "is not audio, but `text/html`"),
         ("long", 502, "more than 10 MiB"),
         ("gone", 502, "answered 401"),
-        ("mute", 404, "no voice of this `voiceId` with a sample"),
-        ("other", 404, "no voice of this `voiceId` with a sample"),
+        ("mute", 400, "is no voice with a `previewUrl`"),
+        ("other", 400, "is no voice with a `previewUrl`"),
     ] {
         let refused = service.app.client.get(&path(voice)).await.expect(status);
         assert!(refused.text("/error/message").contains(named), "{}", refused.body);

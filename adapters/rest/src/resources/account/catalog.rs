@@ -134,6 +134,9 @@ async fn voices(State(state): State<RestState>, Query(filter): Query<Filter>) ->
     Ok(Reply::ok(VoiceList { voices, unavailable }))
 }
 
+/// Problem of a voice without a sample.
+pub const NO_SAMPLE: &str = "is no voice with a `previewUrl`; list them with GET /voices";
+
 /// Parameters of a sample.
 #[derive(Debug, Clone)]
 struct Wanted {
@@ -161,7 +164,7 @@ async fn preview(State(state): State<RestState>, Query(wanted): Query<Wanted>) -
     let mut voices = offers.into_iter().flat_map(|offer| offer.items.unwrap_or_default());
     let voice = voices.find(|voice| voice.voice_id == wanted.voice_id);
     let url = voice.and_then(|voice| voice.preview_url);
-    let url = url.ok_or_else(|| ApiError::NotFound("there is no voice of this `voiceId` with a sample".into()))?;
+    let url = url.ok_or_else(|| ApiError::field("voiceId", "invalid_value", NO_SAMPLE))?;
     let (audio, media_type) = state.documents.audio_of_url(&url).await.map_err(|error| match error {
         DocumentError::Busy => ApiError::Unavailable("too much is being fetched at the moment; try again".into()),
         error => ApiError::Upstream(format!("the provider's sample cannot be had: {error}")),
