@@ -110,7 +110,7 @@ fn places(operation: &Value) -> BTreeSet<Place> {
         match parameter["in"].as_str().unwrap() {
             "path" if SHARED.contains(&&*name) => {}
             "path" => drop(found.insert(Place::Path(name))),
-            "query" if name.ends_with("Id") => drop(found.insert(Place::Query(name))),
+            "query" if name.ends_with("Id") && !NO_IDS.contains(&&*name) => drop(found.insert(Place::Query(name))),
             _ => {}
         }
     }
