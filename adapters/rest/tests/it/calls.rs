@@ -57,7 +57,8 @@ async fn a_call_is_answered_as_the_list_shows_it() {
     let expected = json!({
         "conversationId": id, "agentId": agent, "agentName": "Ann", "status": "scheduled", "direction": "outbound", "contactNumber": NUMBER,
         "contactName": "Bo", "variables": { "city": "Bonn", "age": 7, "vip": true },
-        "startTimeUnix": START.unix_seconds(), "conversationDuration": 0, "metadata": answer.data()["metadata"],
+        "startTimeUnix": START.unix_seconds(), "conversationDuration": 0, "voiceMailDetected": false,
+        "callTransferred": false, "metadata": answer.data()["metadata"],
     });
     assert_eq!(*answer.data(), expected);
     assert!(answer.text("/warning").contains("simulated"));
