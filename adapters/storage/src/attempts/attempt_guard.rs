@@ -140,18 +140,19 @@ mod tests {
             let (_, condition) = sql.split_once("WHERE").unwrap();
             let guarded = condition.contains("id = $1 AND COALESCE(owner, '') = $2 AND epoch = $3");
             // Nobody holds a queued attempt. A final one only receives its analysis, collected values, its agent's
-            // `issueTracking` and what searches need.
+            // `issueTracking`, its figures and what searches need.
             let nobodys = condition.contains("state = 'queued'");
             let its_own = "SET summary = $1, analysis = $2, collected = COALESCE($4, collected), evidence = $5 ";
             let analysis = sql.contains(its_own) && condition.contains("state = 'final'");
             let tracking = sql.contains("SET issue_tracking = $2 ") && condition.contains("state = 'final'");
+            let figures = sql.contains("SET latency_ms = $2, ") && condition.contains("state = 'final'");
             let note = sql.contains(" has_issue = ") && condition.contains("state = 'final'");
             // Erasing a person or a call changes only rows that nobody holds.
             let erasure = condition.contains("state IN ('queued', 'final')");
             // A forgotten row is written again; its holder lost it together with the row.
             let reinstated = file.ends_with("dial_recovery/rows.rs") && condition.contains("epoch <= $3");
             assert!(
-                guarded || nobodys || analysis || tracking || note || erasure || reinstated,
+                guarded || nobodys || analysis || tracking || figures || note || erasure || reinstated,
                 "{file}: {sql}"
             );
         }
