@@ -126,8 +126,14 @@ impl Walk {
 
     fn value(&mut self, value: &Value, shape: &Shape, path: &str) -> Option<Value> {
         match shape {
-            Shape::Text { max, rule } => self.text(value, *max, (*rule, "invalid"), path),
-            Shape::Phone => self.text(value, PHONE_CHARS, (rules::phone_number, "invalid_phone"), path),
+            Shape::Text { max, rule } => {
+                let text = self.text(value, *max, path)?;
+                self.ruled(rule(text), "invalid", path)
+            }
+            Shape::Phone => {
+                let text = self.text(value, PHONE_CHARS, path)?;
+                self.ruled(rules::phone_number(text), "invalid_phone", path)
+            }
             Shape::OneOf(allowed) => self.one_of(value, allowed, path),
             Shape::Flag => match value {
                 Value::Bool(_) => Some(value.clone()),
@@ -150,10 +156,11 @@ impl Walk {
         None
     }
 
-    /// Checks a text. A text that breaks the rule is a problem with this code.
-    fn text(&mut self, value: &Value, max: usize, (rule, code): (Rule, &'static str), path: &str) -> Option<Value> {
+    /// Checks that a value is a text of at most so many characters.
+    fn text<'v>(&mut self, value: &'v Value, max: usize, path: &str) -> Option<&'v str> {
         let Value::String(text) = value else {
-            return self.refuse(path, "a string", value);
+            self.refuse(path, "a string", value);
+            return None;
         };
         let length = text.chars().count();
         if length > max {
@@ -161,7 +168,12 @@ impl Walk {
             self.report(path, "too_long", message);
             return None;
         }
-        match rule(text) {
+        Some(text)
+    }
+
+    /// Takes a text's normal form, or reports with this code why it breaks its rule.
+    fn ruled(&mut self, normal: Result<String, String>, code: &'static str, path: &str) -> Option<Value> {
+        match normal {
             Ok(normal) => Some(Value::String(normal)),
             Err(message) => {
                 self.report(path, code, message);

@@ -109,6 +109,7 @@ impl State {
             return;
         };
         let speaks = self.has_operator();
+        let gives_back = matches!(left, OperatorLeft::GivenBack { .. });
         let (reason, note) = match left {
             OperatorLeft::GivenBack { note } => ("given_back", note),
             OperatorLeft::Lost => ("lost", None),
@@ -123,7 +124,7 @@ impl State {
         if let Some(note) = note {
             self.keep_note(&by, note, now_ms, fx);
         }
-        if speaks && reason == "given_back" {
+        if speaks && gives_back {
             self.phase = Phase::Operator { leaving: true };
         } else if speaks {
             self.agent_is_back(true, now_ms, fx);

@@ -9,11 +9,7 @@ use domain::{
 use super::{check::Options, columns::Overrides, layout::Separator};
 use crate::{
     request::{fields::check_name, query::plain_integer},
-    resources::campaigns::{
-        begin::Begin,
-        options::{self, Integers},
-        settings::Settings,
-    },
+    resources::campaigns::{begin::Begin, options, settings::Settings},
 };
 
 /// A form being read.
@@ -44,7 +40,7 @@ pub fn read(
         follow_up_intervals: form.parsed("followUpIntervals", "minutes separated by commas", |text| {
             text.split(',').map(|part| plain_integer(part.trim())).collect()
         }),
-        options: options::read(&mut form),
+        options: options::read(|name, range| form.ranged(name, range)),
     };
     settings.check(problems);
     let options = options(texts, account, problems);
@@ -112,6 +108,15 @@ impl Form<'_> {
         value
     }
 
+    fn ranged(&mut self, name: &str, range: RangeInclusive<i64>) -> Option<i64> {
+        let value = self.parsed(name, "a whole number", plain_integer)?;
+        if !range.contains(&value) {
+            let message = format!("must be from {} to {}, not {value}", range.start(), range.end());
+            self.problem(name, "out_of_range", message);
+        }
+        range.contains(&value).then_some(value)
+    }
+
     fn country(&mut self) -> Option<Country> {
         let parsed: Result<Country, _> = self.text("defaultCountry")?.parse();
         parsed
@@ -133,17 +138,6 @@ impl Form<'_> {
     fn agent(&mut self) -> Option<AgentId> {
         self.required("agentId")?;
         self.parsed("agentId", "an agent's id (a UUID)", |text| text.parse().ok())
-    }
-}
-
-impl Integers for Form<'_> {
-    fn integer(&mut self, name: &str, range: RangeInclusive<i64>) -> Option<i64> {
-        let value = self.parsed(name, "a whole number", plain_integer)?;
-        if !range.contains(&value) {
-            let message = format!("must be from {} to {}, not {value}", range.start(), range.end());
-            self.problem(name, "out_of_range", message);
-        }
-        range.contains(&value).then_some(value)
     }
 }
 

@@ -125,7 +125,7 @@ fn settings(fields: &mut Fields<'_>) -> Settings {
         follow_up_call: fields.flag("followUpCall"),
         follow_up_attempts: fields.integer("followUpAttempts", 1..=100),
         follow_up_intervals: intervals(fields),
-        options: options::read(fields),
+        options: options::read(|name, range| fields.integer(name, range)),
     };
     settings.check(&mut fields.problems);
     settings

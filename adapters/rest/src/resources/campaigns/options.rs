@@ -6,8 +6,6 @@ use domain::campaign_options::CampaignOptions;
 use serde_json::{Map, Value};
 use utoipa::PartialSchema;
 
-use crate::request::fields::Fields;
-
 /// Name and valid values of each option.
 static OPTIONS: LazyLock<Vec<(String, RangeInclusive<i64>)>> = LazyLock::new(|| {
     let schema = serde_json::to_value(CampaignOptions::schema()).unwrap_or_default();
@@ -16,23 +14,11 @@ static OPTIONS: LazyLock<Vec<(String, RangeInclusive<i64>)>> = LazyLock::new(|| 
     properties.map(|(name, of)| (name.clone(), range(of))).collect()
 });
 
-/// A body of which whole numbers can be read.
-pub trait Integers {
-    /// Reads a whole number in a range.
-    fn integer(&mut self, name: &str, range: RangeInclusive<i64>) -> Option<i64>;
-}
-
-impl Integers for Fields<'_> {
-    fn integer(&mut self, name: &str, range: RangeInclusive<i64>) -> Option<i64> {
-        Fields::integer(self, name, range)
-    }
-}
-
-/// Reads the options.
-pub fn read(body: &mut impl Integers) -> CampaignOptions {
-    let read =
-        |(name, range): &(String, _)| Some((name.clone(), body.integer(name, RangeInclusive::clone(range))?.into()));
-    let given: Map<String, Value> = OPTIONS.iter().filter_map(read).collect();
+/// Reads the options with `integer`, which reads a field's whole number in a range.
+pub fn read(mut integer: impl FnMut(&str, RangeInclusive<i64>) -> Option<i64>) -> CampaignOptions {
+    let given = OPTIONS.iter();
+    let given = given.filter_map(|(name, range)| Some((name.clone(), integer(name, range.clone())?.into())));
+    let given: Map<String, Value> = given.collect();
     serde_json::from_value(given.into()).unwrap_or_default()
 }
 

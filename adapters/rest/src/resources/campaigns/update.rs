@@ -152,7 +152,7 @@ async fn read(
     let mut update = CampaignUpdate {
         name: name(&mut fields),
         agent: agent_id(&mut fields),
-        options: options::read(&mut fields),
+        options: options::read(|name, range| fields.integer(name, range)),
         start_time: clearable(&mut fields, body, "startTime"),
         end_time: clearable(&mut fields, body, "endTime"),
         timezone: clearable(&mut fields, body, "timezone"),
