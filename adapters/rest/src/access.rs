@@ -1,4 +1,4 @@
-//! Who may do what, and how often: keys, scopes, sessions, origins, limits.
+//! Access: the keys, sessions, scopes and origins that let a request pass, and its idempotency.
 
 pub mod idempotency;
 

@@ -1,4 +1,4 @@
-//! Who sends a request: its API key or session, and the account.
+//! Sender of a request: its API key or session, and the account.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

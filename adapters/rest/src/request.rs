@@ -1,4 +1,4 @@
-//! Reads what a request says: bodies, queries, ids, and the fields that several resources share.
+//! Reading of requests: bodies, queries, ids, and the fields that several resources share.
 
 pub mod agent_references;
 pub mod body;

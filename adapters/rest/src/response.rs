@@ -1,4 +1,4 @@
-//! What an answer looks like: the envelope, errors, events and files.
+//! Answers: the envelope, errors, row reports and request ids.
 
 pub mod request_id;
 

@@ -13,8 +13,10 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 use tokio::{sync::watch, time::sleep};
 
-use crate::limits::concurrency_limit::{ConcurrencyLimit, ConcurrencySlot};
-use crate::response::error::{ApiError, ApiResult};
+use crate::{
+    limits::concurrency_limit::{ConcurrencyLimit, ConcurrencySlot},
+    response::error::{ApiError, ApiResult},
+};
 use domain::{id::AccountId, ports::store::Store};
 
 /// Silence after which a comment is sent. It keeps proxies from closing the stream, and detects disconnected readers.

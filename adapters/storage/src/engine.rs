@@ -31,16 +31,18 @@ use futures_util::future::BoxFuture;
 use sqlx::{AnyConnection, AnyPool};
 use tokio::sync::watch;
 
-use crate::engine::{dial_journal::DialJournal, page_limits::PageLimits};
-
-use crate::engine::dialect::{Dialect, POSTGRES, SQLITE};
-use crate::engine::liveness::Liveness;
-use crate::engine::open::{FileSharing, OpenError, Opened};
-use crate::engine::rows::unavailable;
-use crate::engine::server_history::ServerHistory;
-use crate::engine::transactions::Transactions;
-use crate::engine::write_health::{Turn, WriteHealth};
-use crate::engine::writer::Writer;
+use crate::engine::{
+    dial_journal::DialJournal,
+    dialect::{Dialect, POSTGRES, SQLITE},
+    liveness::Liveness,
+    open::{FileSharing, OpenError, Opened},
+    page_limits::PageLimits,
+    rows::unavailable,
+    server_history::ServerHistory,
+    transactions::Transactions,
+    write_health::{Turn, WriteHealth},
+    writer::Writer,
+};
 
 /// Time after which a silent server counts as unavailable. The server aborts a statement earlier by itself.
 const READ_WITHIN: Duration = Duration::from_secs(15);

@@ -22,8 +22,6 @@ use utoipa::ToSchema;
 use crate::{
     caller::{self, Caller, CallerKey},
     limits::rate_limit::{KeyPrint, print_of},
-};
-use crate::{
     request::{
         body::JsonObject,
         cursor::Binding,

@@ -13,8 +13,10 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::response::error::{ApiError, ApiResult};
-use crate::server::network;
+use crate::{
+    response::error::{ApiError, ApiResult},
+    server::network,
+};
 
 /// Maximum buckets of each kind; the rest share one.
 const BUCKETS: usize = 65_536;

@@ -13,8 +13,10 @@ use super::{
     fields::kind,
     strict_json::{self, Refusal},
 };
-use crate::response::error::{ApiError, ApiResult};
-use crate::server::BodyStalled;
+use crate::{
+    response::error::{ApiError, ApiResult},
+    server::BodyStalled,
+};
 
 /// Maximum size of a JSON body, in bytes.
 pub const JSON_BYTES: usize = 1024 * 1024;

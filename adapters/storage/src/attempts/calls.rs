@@ -13,7 +13,6 @@ use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use super::attempt_guard::tries;
-use crate::events::attempt_ends::ended_unsent;
 use crate::{
     accounts::idempotency,
     callee,
@@ -27,6 +26,7 @@ use crate::{
         SqlStore, Work, locks,
         rows::{Columns, affected, composed, to_json, unavailable},
     },
+    events::attempt_ends::ended_unsent,
 };
 
 /// The single calls that wait, written so that the query uses their own small index.

@@ -12,8 +12,8 @@ use domain::{
 };
 use sqlx::any::AnyRow;
 
-use crate::callee;
 use crate::{
+    callee,
     engine::{
         SqlStore, Work, locks,
         rows::{Columns, affected, composed, to_json, unavailable},

@@ -15,12 +15,12 @@ use domain::{
 };
 
 use super::turns;
-use crate::engine::word_index::{PLACES, WordIndex};
 use crate::{
     agents, conversations,
     engine::{
         Work,
         rows::{Columns, affected, composed, places, unavailable},
+        word_index::{PLACES, WordIndex},
     },
 };
 

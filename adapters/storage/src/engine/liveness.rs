@@ -1,4 +1,4 @@
-//! Which nodes are alive, by the server's clock or the process's.
+//! Liveness of nodes, by the server's clock or the process's.
 
 use std::{sync::Arc, time::Duration};
 

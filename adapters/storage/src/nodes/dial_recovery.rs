@@ -11,8 +11,10 @@ use domain::{
     ports::store::{Claim, LiveCalls, StoreError, StoreResult},
 };
 
-use crate::engine::SqlStore;
-use crate::engine::dial_journal::{DialJournal, DialNote};
+use crate::engine::{
+    SqlStore,
+    dial_journal::{DialJournal, DialNote},
+};
 use rows::Holder;
 
 /// Notes compared at once.

@@ -27,14 +27,16 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::state::account_events::{LEAST, PAGE, Poll, Position, Shown};
 use crate::{
     caller::{Caller, Credential},
     limits::concurrency_limit::ConcurrencySlot,
     request::query::{Parameters, Query, RawQuery},
     response::error::{ApiError, ApiResult},
     sse::{self, HEARTBEAT, Looks, Source},
-    state::RestState,
+    state::{
+        RestState,
+        account_events::{LEAST, PAGE, Poll, Position, Shown},
+    },
 };
 
 /// Pause of a catching-up reader after an error of the store.

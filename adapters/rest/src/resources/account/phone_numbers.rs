@@ -22,7 +22,6 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::resources::{agents, campaigns::create::agent_id};
 use crate::{
     caller::Caller,
     request::{
@@ -33,6 +32,7 @@ use crate::{
         path_id::PathId,
         query::{NoParameters, Paging, Query},
     },
+    resources::{agents, campaigns::create::agent_id},
     response::{
         envelope::Reply,
         error::{ApiError, ApiResult},

@@ -21,7 +21,6 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::events::choices;
-use crate::resources::agents::tools::{ChangeTimes, url};
 use crate::{
     access::idempotency::{IdempotencyKey, RequestHash},
     caller::Caller,
@@ -33,6 +32,7 @@ use crate::{
         path_id::PathId,
         query::{NoParameters, Paging, Query},
     },
+    resources::agents::tools::{ChangeTimes, url},
     response::{
         envelope::Reply,
         error::{ApiError, ApiResult, Conflict, OrNoSuch},

@@ -32,11 +32,13 @@ use super::{
     tickets::{TicketParameters, admit, elsewhere, no_longer_allowed},
     watch::{follow, stopped},
 };
-use crate::state::live_access::{Bearer, TicketPurpose};
 use crate::{
     request::{path_id::PathId, query::Query},
     response::error::ApiResult,
-    state::RestState,
+    state::{
+        RestState,
+        live_access::{Bearer, TicketPurpose},
+    },
 };
 
 /// Maximum size of a listener's message.

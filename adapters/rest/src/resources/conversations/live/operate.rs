@@ -23,11 +23,13 @@ use super::{
     socket::{Format, Goodbye, LiveSocket, come_again, open},
     tickets::{TicketParameters, admit, elsewhere, no_longer_allowed},
 };
-use crate::state::live_access::{Bearer, TicketPurpose};
 use crate::{
     request::{path_id::PathId, query::Query},
     response::error::{ApiError, ApiResult, Conflict},
-    state::RestState,
+    state::{
+        RestState,
+        live_access::{Bearer, TicketPurpose},
+    },
 };
 
 /// Maximum size of an operator's message: a frame is 640 bytes, and a note may have 1,000 characters.

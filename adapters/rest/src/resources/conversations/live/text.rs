@@ -31,7 +31,6 @@ use super::{
     tickets::elsewhere,
     watch::follow,
 };
-use crate::state::text_queue::MOST_TEXTS;
 use crate::{
     caller::{Caller, CallerKey},
     request::{
@@ -44,7 +43,7 @@ use crate::{
         envelope::Reply,
         error::{ApiError, ApiResult, Conflict},
     },
-    state::RestState,
+    state::{RestState, text_queue::MOST_TEXTS},
 };
 
 /// Time limit for the agent's answer and the wait for those to earlier texts. Many clients and proxies wait no longer

@@ -24,7 +24,6 @@ use super::{
     operate::require_free,
     socket::Goodbye,
 };
-use crate::state::live_access::{Bearer, LASTS, MOST_OF_A_CALL, TicketPurpose};
 use crate::{
     caller::{self, Caller, CallerKey, Credential},
     request::{
@@ -38,7 +37,10 @@ use crate::{
         error::{ApiError, ApiResult, Conflict},
     },
     sse::HEARTBEAT,
-    state::RestState,
+    state::{
+        RestState,
+        live_access::{Bearer, LASTS, MOST_OF_A_CALL, TicketPurpose},
+    },
 };
 
 const NO_TICKET: &str = "no such ticket: it is unknown, used, older than 30 s, or for another call or purpose; get a new one \
