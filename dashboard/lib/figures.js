@@ -15,6 +15,12 @@ export function spanOf(days, now = Date.now()) {
   return { from, to: from + days * DAY };
 }
 
+/** Last week, from Monday to Sunday. @param {number} [now] */
+export function lastWeek(now = Date.now()) {
+  const today = Math.floor(now / DAY), from = (today - (new Date(now).getUTCDay() + 6) % 7 - 7) * DAY;
+  return { from, to: from + 7 * DAY };
+}
+
 /** A row of the API. @param {any} row @returns {Row} */
 export const figuresOf = ({ startTimeUnix, calls, answered, conversationDuration, outcomes, sentiment, cost, optOuts = 0, latencies, ...ids }) => ({
   at: (startTimeUnix ?? 0) * 1000, calls, answered, talkSeconds: conversationDuration, outcomes, moods: sentiment ?? {}, cost: Number(cost?.total ?? 0),

@@ -1,7 +1,7 @@
 // How calls came out over days, in groups; and the same of one campaign or agent as a card.
 import { html } from '../lib/ui.js';
 import { useAnalytics, useEveryHalfMinute } from '../lib/analytics.js';
-import { spanOf, sum } from '../lib/figures.js';
+import { lastWeek, spanOf, sum } from '../lib/figures.js';
 import { duration, money, number, percent, t, utcDay } from '../lib/i18n.js';
 import { staticList } from '../lib/list.js';
 import { useName } from '../lib/lookup.js';
@@ -13,7 +13,8 @@ import { Choice, Found } from './call-filters.js';
 import { DayChart, HourChart, Outcomes } from './charts.js';
 
 /** @typedef {import('../lib/figures.js').Row} Row */
-const SPANS = [1, 7, 30, 90], CARD_DAYS = 365;
+const LAST_WEEK = 'last-week';
+const SPANS = ['1', '7', LAST_WEEK, '30', '90'], CARD_DAYS = 365;
 /** Ways of grouping beside that by day, with the names of the things. */
 const GROUPS = /** @type {Record<string, string>} */ ({
   campaign: 'calls.filters.campaignId', agent: 'calls.filters.agentId', version: 'agentVersions.version',
@@ -21,14 +22,14 @@ const GROUPS = /** @type {Record<string, string>} */ ({
 
 export default function Analytics() {
   const { days: wanted, by: group = '', agentId, campaignId } = useQuery(), by = group in GROUPS ? group : 'day';
-  const days = SPANS.find((each) => String(each) === wanted) ?? 7, { from, to } = spanOf(days);
+  const span = SPANS.find((each) => each === wanted) ?? '7', days = Number(span) || 7, { from, to } = span === LAST_WEEK ? lastWeek() : spanOf(days);
   const query = { agentId, campaignId, startedAfter: from / 1000, startedBefore: to / 1000 };
   const total = useAnalytics({ ...query, groupBy: days === 1 ? 'hour' : 'day' }), groups = useAnalytics({ ...query, groupBy: by }), { rows } = total;
   useEveryHalfMinute(() => { total.reload(); groups.reload(); });
   return html`
     <div class="head"><h1>${t('analytics.title')}</h1><div class="row" role="group" aria-label=${t('analytics.span')}>
-      ${SPANS.map((each) => html`<button key=${each} class="chip" aria-pressed=${each === days} onClick=${() => setQuery({ days: String(each) })}>
-        ${t('analytics.days', { n: each })}</button>`)}</div></div>
+      ${SPANS.map((each) => html`<button key=${each} class="chip" aria-pressed=${each === span} onClick=${() => setQuery({ days: each })}>
+        ${each === LAST_WEEK ? t('analytics.lastWeek') : t('analytics.days', { n: Number(each) })}</button>`)}</div></div>
     <div class="filters">
       <${Found} name="campaignId" value=${campaignId} from=${CAMPAIGNS} any=${t('appointments.anyCampaign')} bare=${true} />
       <${Found} name="agentId" value=${agentId} from=${AGENTS} any=${t('appointments.anyAgent')} bare=${true} /></div>
@@ -57,7 +58,7 @@ const factsOf = (all, isOne) => [
   [t('calls.title'), number(all.calls)],
   [t('overview.answered'), all.calls ? percent(all.answered / all.calls) : '–'],
   [t('overview.length'), all.answered ? duration(all.talkSeconds / all.answered) : '–'],
-  [t('analytics.optOuts'), html`<span title=${t('analytics.optOutsHelp')}>${number(all.optOuts)}</span>`],
+  [t('analytics.optOuts'), html`<a href="/do-not-call" title=${t('analytics.optOutsHelp')}>${number(all.optOuts)}</a>`],
   !!all.currency && [t('call.cost'), money(all.cost, all.currency)],
   !!all.answers && [t('overview.latency'), html`<span title=${t('overview.latencyHelp')}>${t('overview.ms', { n: Math.round(all.latencyMs) })}</span>`],
   isOne && !!all.answers && [t('analytics.slow'), html`<span title=${t('analytics.slowHelp')}>${t('overview.ms', { n: Math.round(all.slowMs) })}</span>`],

@@ -75,7 +75,7 @@ function Figures({ today, live }) {
     all && [t('overview.length'), all.answered ? duration(all.talkSeconds / all.answered) : '–'],
     all?.currency && [t('overview.cost'), html`${money(all.cost, all.currency)}`],
     !!all?.latencyMs && [t('overview.latency'), html`<span title=${t('overview.latencyHelp')}>${t('overview.ms', { n: Math.round(all.latencyMs) })}</span>`],
-  ]} /></section>`;
+  ]} />${all?.calls === 0 && html`<p class="muted">${t('overview.noCalls')} <a href="/analytics?days=last-week">${t('analytics.lastWeek')}</a></p>`}</section>`;
 }
 
 /** @param {{ campaign: any }} props */

@@ -185,7 +185,8 @@ const texts = {
     babble: 'Die eingebaute Stimme spricht in vokalähnlichen Lauten. Um Worte zu hören, richten Sie eine andere Stimme ein.',
   },
   analytics: {
-    title: 'Statistik', span: 'Tage', days: { one: 'Heute', other: '{n} Tage' }, figures: 'Zahlen', byDay: 'Anrufe je Tag', groups: 'Gruppiert',
+    title: 'Statistik', span: 'Tage', days: { one: 'Heute', other: '{n} Tage' }, lastWeek: 'Letzte Woche', figures: 'Zahlen',
+    byDay: 'Anrufe je Tag', groups: 'Gruppiert',
     table: 'Gruppen von Anrufen',
     day: 'Tag', by: { day: 'Nach Tag', campaign: 'Nach Kampagne', agent: 'Nach Agent', version: 'Nach Version' },
     none: 'Keine Anrufe in diesen Tagen.',

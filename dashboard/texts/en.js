@@ -168,10 +168,10 @@ export default {
     missing: 'There is no recording of this call here.', babble: 'The built-in voice speaks in vowel-like sounds. To hear words, set up another voice.',
   },
   analytics: {
-    title: 'Analytics', span: 'Days', days: { one: 'Today', other: '{n} days' }, figures: 'Figures', byDay: 'Calls by day', groups: 'Grouped by',
+    title: 'Analytics', span: 'Days', days: { one: 'Today', other: '{n} days' }, lastWeek: 'Last week', figures: 'Figures', byDay: 'Calls by day', groups: 'Grouped by',
     table: 'Groups of calls',
     day: 'Day', by: { day: 'By day', campaign: 'By campaign', agent: 'By agent', version: 'By version' }, none: 'No calls in these days.',
-    noCampaign: 'Without a campaign', optOuts: 'Wish no calls', optOutsHelp: 'Calls in which the contact wished no further calls', more: 'Analytics',
+    noCampaign: 'Without a campaign', optOuts: 'Opted out', optOutsHelp: 'Calls in which the contact wished no further calls', more: 'Analytics',
     slow: '95% within', slowHelp: '95% of the answers came within this time.',
     chartLabel: '{calls} calls, at most {most} in a day', year: 'Calls of the last 365 days. A call counts half a minute after its end.',
     help: 'Days begin at midnight UTC. A call counts half a minute after its end. Click a heading to sort.',

@@ -143,7 +143,7 @@ export const results = {
     await page.getByRole("navigation", { name: "Main navigation" }).getByRole("link", { name: "Analytics" }).click();
     await page.getByRole("img", { name: /calls, at most \d+ in a day/ }).waitFor();
     const figures = page.getByRole("region", { name: "Figures" });
-    await figures.getByText("Wish no calls").locator("xpath=..").getByText(/^[1-9]/).waitFor();
+    await figures.getByText("Opted out").locator("xpath=..").getByText(/^[1-9]/).waitFor();
     for (const name of ["Today", "30 days", "90 days"]) {
       await button(page, name).click();
       await page.locator('[aria-pressed="true"]').getByText(name).waitFor();

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { distribution, figuresOf, slotsOf, spanOf, sum } from "../../../dashboard/lib/figures.js";
+import { distribution, figuresOf, lastWeek, slotsOf, spanOf, sum } from "../../../dashboard/lib/figures.js";
 
 const HOUR = 3_600_000, DAY = 24 * HOUR;
 const row = (fields) => figuresOf({ startTimeUnix: 0, calls: 0, answered: 0, conversationDuration: 0, outcomes: {}, sentiment: {}, ...fields });
@@ -11,6 +11,11 @@ test("a span ends with today, in days of UTC", () => {
   const now = Date.parse("2026-06-03T23:30:00Z");
   assert.deepEqual(spanOf(1, now), { from: Date.parse("2026-06-03"), to: Date.parse("2026-06-04") });
   assert.deepEqual(spanOf(7, now), { from: Date.parse("2026-05-28"), to: Date.parse("2026-06-04") });
+});
+
+test("last week is the whole one before, on its Monday and Sunday too", () => {
+  const week = { from: Date.parse("2026-05-25"), to: Date.parse("2026-06-01") };
+  for (const now of ["2026-06-01T00:00:00Z", "2026-06-03T12:00:00Z", "2026-06-07T23:59:59Z"]) assert.deepEqual(lastWeek(Date.parse(now)), week);
 });
 
 test("rows are summed, delays by the number of answers", () => {

@@ -57,10 +57,31 @@ impl Parameters for FileParameters {
     }
 }
 
-impl FileParameters {
-    /// Creates the writer of the first piece of the file.
-    pub fn writer(self) -> csv::Writer<Vec<u8>> {
-        csv::Writer::from_writer(if self.bom { BOM.into() } else { Vec::new() })
+/// Lines of a piece of a file.
+#[derive(Debug, Default)]
+pub struct Lines(Vec<u8>);
+
+impl Lines {
+    /// Creates the first piece of a file.
+    pub fn first(parameters: FileParameters) -> Self {
+        Self(if parameters.bom { BOM.into() } else { Vec::new() })
+    }
+
+    /// Adds a line. With a semicolon in it every cell is quoted, since spreadsheets may split at semicolons too.
+    pub fn add(&mut self, cells: impl IntoIterator<Item = String>) -> Result<(), csv::Error> {
+        let cells = csv::StringRecord::from_iter(cells);
+        let style = match cells.iter().any(|cell| cell.contains(';')) {
+            true => csv::QuoteStyle::Always,
+            false => csv::QuoteStyle::Necessary,
+        };
+        let mut writer = csv::WriterBuilder::new().quote_style(style).from_writer(&mut self.0);
+        writer.write_record(&cells)?;
+        Ok(writer.flush()?)
+    }
+
+    /// Returns the bytes of the lines.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
     }
 }
 
@@ -166,13 +187,6 @@ pub fn attachment(body: Body, content_type: &str, name: &str) -> Response {
     (headers, body).into_response()
 }
 
-/// Returns the bytes that were written.
-pub fn written(writer: csv::Writer<Vec<u8>>) -> Result<Vec<u8>, csv::Error> {
-    writer
-        .into_inner()
-        .map_err(|error| csv::Error::from(error.into_error()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,5 +218,14 @@ mod tests {
             assert_eq!(harmless(cell.to_owned()), expected);
             assert_eq!(restored(expected), cell);
         }
+    }
+
+    #[test]
+    fn a_line_with_a_semicolon_is_quoted_as_a_whole() {
+        let mut lines = Lines::default();
+        for line in [["a", "b c"], ["a;b", "c\"d"], ["", "a,b"]] {
+            lines.add(line.map(str::to_owned)).unwrap();
+        }
+        assert_eq!(lines.into_bytes(), b"a,b c\n\"a;b\",\"c\"\"d\"\n,\"a,b\"\n");
     }
 }

@@ -303,7 +303,7 @@ async fn the_results_can_be_uploaded_again_with_all_that_the_contacts_brought() 
     let id = saved.text("/data/contactId");
     let expected = [
         header,
-        "+15550000000,'=Ada,,pending,,0,,false,,,,ada@example.com,'-Bonn,gold,''=1,en,red;'=1,7,,",
+        r#""+15550000000","'=Ada","","pending","","0","","false","","","","ada@example.com","'-Bonn","gold","''=1","en","red;'=1","7","","""#,
         &format!("+15550000001,,{id},pending,,0,,false,,,,,,,,,,,,K1"),
         "",
     ];

@@ -31,7 +31,7 @@ use crate::{
         query::{Parameters, Query, RawQuery},
     },
     resources::results_file::{
-        CollectedColumns, EMAIL, FileParameters, HEADERS, attachment, harmless, header_of, written,
+        CollectedColumns, EMAIL, FileParameters, HEADERS, Lines, attachment, harmless, header_of,
     },
     response::{
         envelope::{Pagination, Reply},
@@ -293,17 +293,14 @@ fn lines(
     contacts: &[CampaignContact],
     begins: Option<FileParameters>,
 ) -> Result<Bytes, FileError> {
-    let mut writer = match begins {
-        Some(parameters) => parameters.writer(),
-        None => csv::Writer::from_writer(Vec::new()),
-    };
+    let mut lines = begins.map(Lines::first).unwrap_or_default();
     if begins.is_some() {
-        writer.write_record(columns.headers())?;
+        lines.add(columns.headers())?;
     }
     for (result, contact) in page.iter().zip(contacts) {
-        writer.write_record(cells(result).into_iter().chain(columns.cells(result, contact)))?;
+        lines.add(cells(result).into_iter().chain(columns.cells(result, contact)))?;
     }
-    Ok(Bytes::from(written(writer)?))
+    Ok(Bytes::from(lines.into_bytes()))
 }
 
 fn cells(result: &ContactResult) -> [String; 9] {

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     caller::Caller,
     request::query::{Parameters, Query, RawQuery},
-    resources::results_file::{CollectedColumns, FileParameters, attachment, harmless, written},
+    resources::results_file::{CollectedColumns, FileParameters, Lines, attachment, harmless},
     response::error::{ApiError, ApiResult},
     state::RestState,
 };
@@ -155,21 +155,21 @@ impl Reading {
         if *self.state.stopping.borrow() {
             return Err(ExportError::Stopping);
         }
-        let mut lines = Lines::default();
+        let (mut csv, mut json) = (Lines::default(), Vec::new());
         if let Some(parameters) = self.begins.take() {
             self.find_collected(&page).await?;
             let headers = HEADERS.map(str::to_owned).into_iter().chain(self.collected.headers());
-            lines.csv = parameters.writer();
-            lines.csv.write_record(headers)?;
+            csv = Lines::first(parameters);
+            csv.add(headers)?;
         }
         for listed in &page.rows {
             // The conversation may have been deleted meanwhile.
             if let Some(full) = self.in_full(listed.id).await? {
                 match self.format {
-                    Format::Csv => lines.csv.write_record(self.cells(&full))?,
+                    Format::Csv => csv.add(self.cells(&full))?,
                     Format::JsonLines => {
-                        serde_json::to_writer(&mut lines.json, &full)?;
-                        lines.json.push(b'\n');
+                        serde_json::to_writer(&mut json, &full)?;
+                        json.push(b'\n');
                     }
                 }
             }
@@ -182,8 +182,8 @@ impl Reading {
             self.next = Some(next);
         }
         let piece = match self.format {
-            Format::Csv => written(lines.csv)?,
-            Format::JsonLines => lines.json,
+            Format::Csv => csv.into_bytes(),
+            Format::JsonLines => json,
         };
         Ok(Some((Bytes::from(piece), self)))
     }
@@ -210,21 +210,6 @@ impl Reading {
             Ok(row) => Ok(Some(detail_of(&self.state, &self.account, &row).await?)),
             Err(StoreError::NotFound) => Ok(None),
             Err(other) => Err(other.into()),
-        }
-    }
-}
-
-/// Lines of one piece.
-struct Lines {
-    csv: csv::Writer<Vec<u8>>,
-    json: Vec<u8>,
-}
-
-impl Default for Lines {
-    fn default() -> Self {
-        Self {
-            csv: csv::Writer::from_writer(Vec::new()),
-            json: Vec::new(),
         }
     }
 }
