@@ -10,7 +10,7 @@ run *arguments:
 
 # Run a whole campaign on simulated phones
 demo *arguments:
-    cargo run --release -- demo {{ arguments }}
+    cargo run -- demo {{ arguments }}
 
 # Run the tests, or those whose name contains a word
 test *words:
