@@ -111,12 +111,11 @@ pub fn write(plan: &Plan, folder: &Path) -> Result<(), PageError> {
     fs::create_dir_all(&files)?;
     let mut page = String::from(
         "# Twenty decisions\n\n\
-         Ten turns of the corpus that the agent took within 1.2 s after the caller's end, and ten that it took in a \
-         pause or later, at `normal`. The agent's question is bold, a number in brackets is a pause of the caller in \
-         milliseconds, and the parentheses name the conversation and the recogniser. Each picture shows the caller's \
-         voice, the words, and in each pause the chance that the turn is over; the red line is the moment at which \
-         the agent took it. `turns decisions` draws them; [the corpus](../internals/turn-corpus.md) describes the \
-         callers.\n",
+         Ten turns of [the corpus](../internals/turn-corpus.md) that the agent took within 1.2 s after the caller's \
+         end, and ten that it took in a pause or later, at `normal`. The agent's question is bold; the parentheses name \
+         the conversation and the recogniser. Each picture shows the caller's voice, the words, and in each pause the \
+         chance that the turn is over; the red line is the moment at which the agent took it. `turns decisions` draws \
+         them.\n",
     );
     for (title, is_right) in [("Right", true), ("Wrong", false)] {
         let _ = write!(page, "\n## {title}\n");
@@ -170,8 +169,8 @@ fn described(decision: &Decision, name: &str) -> String {
         TurnEnd::Lost => "not taken".to_owned(),
     };
     format!(
-        "**{}** `{}` ({}, {}): {outcome}. [Recording](decisions/{name}.wav)\n\n![{}](decisions/{name}.svg)",
-        decision.record.question, decision.record.text, decision.id, decision.recogniser, decision.record.kind
+        "**{}** ({}, {}): {outcome}. [Recording](decisions/{name}.wav)\n\n![{}](decisions/{name}.svg)",
+        decision.record.question, decision.id, decision.recogniser, decision.record.kind
     )
 }
 
