@@ -4,7 +4,7 @@
     tests/layout/lines.py [REVISION]
 
 The kinds are product, simulators and stubs, benches, tests. Unit tests count as tests: `tests.rs`, `*_tests.rs`, files
-below a folder `tests`, and everything after `#[cfg(test)]` at the start of a line. So do the test kit and the harnesses
+below a folder `tests`, and everything after a module's `#[cfg(test)]`. So do the test kit and the harnesses
 in `tests/`.
 """
 import collections
@@ -48,6 +48,10 @@ def kind(name):
 SIMULATION = {"exchange", "stub_carriers", "stub_providers", "scenarios", "samples", "fuzzing"}
 
 
+def without_tests(text):
+    return re.split(r"^#\[cfg\(test\)\](?=\n(?:#\[[^\n]*\n)*(?:pub(?:\([^)]*\))? )?mod )", text, maxsplit=1, flags=re.M)[0]
+
+
 def functions(text):
     """Yields the length and name of each function, by the indentation of its closing brace."""
     lines = text.splitlines()
@@ -65,7 +69,7 @@ def main():
     longest_files, longest_functions = [], []
     for name, text in sources(revision):
         of = kind(name)
-        body = text if of == "tests" else re.split(r"^#\[cfg\(test\)\]", text, maxsplit=1, flags=re.M)[0]
+        body = text if of == "tests" else without_tests(text)
         own = body.count("\n")
         lines[of] += own
         lines["tests"] += text.count("\n") - own

@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from lines import ROOT, kind, sources  # noqa: E402
+from lines import ROOT, kind, sources, without_tests  # noqa: E402
 
 BUDGET = pathlib.Path(__file__).with_name("budget.json")
 FLOOR = 15
@@ -26,10 +26,6 @@ IMPL_FILES = 3
 
 USE = re.compile(r"^[ \t]*(?:pub(?:\([^)]*\))? )?use ([^;]+);", re.M)
 PATH = re.compile(r"(?<![\w:])((?:crate|super)(?:::\w+)+)")
-
-
-def without_tests(text):
-    return re.split(r"^#\[cfg\(test\)\]", text, maxsplit=1, flags=re.M)[0]
 
 
 def without_comments(text):

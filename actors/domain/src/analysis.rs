@@ -9,25 +9,32 @@ mod kept;
 mod moments;
 mod question;
 mod sentiment;
+mod subject;
 mod summary;
 pub(crate) mod values;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-pub use self::{agreed::is_agreed, answer::UnusableAnswer, kept::keep, sentiment::Mood};
+pub use self::{
+    agreed::is_agreed,
+    answer::UnusableAnswer,
+    kept::keep,
+    sentiment::Mood,
+    subject::{AnalysisInput, Subject},
+};
 use self::{
     answer::Found,
     evidence::{Line, Record, Sought},
     values::checked,
 };
 use crate::{
-    agent::{Agent, Entity},
+    agent::Entity,
     ports::{
         analyst::Question,
         language_model::Speaker,
-        store::{AnalysedBy, Analysis, ConversationRow, ConversationStatus, Evidence, EvidenceOfValues, TurnFact},
+        store::{AnalysedBy, Analysis, Evidence, EvidenceOfValues, TurnFact},
         usage::Meter,
     },
     schedule,
@@ -38,21 +45,6 @@ struct Item {
     value: String,
     evidence: Option<Evidence>,
     rank: [bool; 3],
-}
-
-/// A finished call and its agent.
-#[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
-    /// Agent in its present state.
-    pub agent: &'a Arc<Agent>,
-    /// Conversation of the call.
-    pub row: &'a ConversationRow,
-    /// Turns of the call in order.
-    pub turns: &'a [TurnFact],
-    /// Values of the placeholders.
-    pub variables: &'a BTreeMap<String, String>,
-    /// Whether another agent took the call over.
-    pub handed_over: bool,
 }
 
 impl Subject<'_> {
@@ -173,43 +165,6 @@ impl Subject<'_> {
 /// Returns the issues that the rules find.
 fn issues_by_rule(subject: &Subject<'_>) -> Vec<String> {
     subject.found_by_rule().issues
-}
-
-/// Facts about a call besides its turns.
-#[derive(Debug, Clone, Copy)]
-pub struct AnalysisInput<'a> {
-    /// Name of the agent.
-    pub agent_name: &'a str,
-    /// Collected values by entity name.
-    pub collected: &'a BTreeMap<String, String>,
-    /// Whether a person or a machine picked up.
-    pub answered: bool,
-    /// Whether a machine picked up.
-    pub voicemail: bool,
-    /// Whether the call was stopped before it was answered.
-    pub cancelled: bool,
-    /// Whether the call was transferred to a number.
-    pub transferred: bool,
-    /// Whether another agent took the call over.
-    pub handed_over: bool,
-    /// Reason of a failure, such as `busy`.
-    pub error: Option<&'a str>,
-}
-
-impl<'a> AnalysisInput<'a> {
-    /// Takes the facts from a conversation's row.
-    pub fn of(row: &'a ConversationRow) -> Self {
-        Self {
-            agent_name: &row.agent_name,
-            collected: &row.collected,
-            answered: row.answered_at.is_some(),
-            voicemail: row.voicemail,
-            cancelled: matches!(row.status, ConversationStatus::Cancelled),
-            transferred: row.transferred,
-            handed_over: false,
-            error: row.error.as_deref(),
-        }
-    }
 }
 
 /// Analyses a finished call by the rules. `turns` are in order.

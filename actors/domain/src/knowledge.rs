@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 pub use self::{
     fusion::fused,
-    passage::{MOST_CHARACTERS as PASSAGE_CHARACTERS, Passage, passages},
+    index::Hit,
+    passage::{Document, MOST_CHARACTERS as PASSAGE_CHARACTERS, Passage, passages},
     question::{Question, WORDS_CHARACTERS as QUESTION_CHARACTERS},
 };
 pub use crate::excerpt::Excerpt;
@@ -56,15 +57,6 @@ pub(crate) fn is_function_word(word: &str) -> bool {
     words::is_stop_word(word, None)
 }
 
-/// A document with its text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
-    /// Name for people.
-    pub name: String,
-    /// Whole text.
-    pub text: String,
-}
-
 /// Knowledge that a reply may use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Knowledge {
@@ -81,15 +73,6 @@ impl Knowledge {
     pub fn given(self) -> Vec<Excerpt> {
         self.whole.map_or(self.found, |whole| whole.to_vec())
     }
-}
-
-/// A passage that was found.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hit {
-    /// Index in [`Library::passages`].
-    pub passage: usize,
-    /// Score; higher is better. Comparable within one search only.
-    pub score: f32,
 }
 
 /// Searchable documents.

@@ -17,18 +17,9 @@ mod tests;
 
 use std::sync::LazyLock;
 
-pub use self::answer::answer;
 use self::pattern::{Language, Table};
+pub use self::{answer::answer, pattern::Wish};
 use crate::spoken::clauses;
-
-/// Certainty of a wish never to be called again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wish {
-    /// It may be meant, so it is worth asking once.
-    Likely,
-    /// It was said explicitly.
-    Clear,
-}
 
 static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
     let tables: [&Table; 5] = [

@@ -10,7 +10,7 @@ use crate::ports::store::ConversationRow;
 
 pub use list::{ChargedUnit, InvalidPrices, PriceList};
 
-use list::Use;
+use list::{MILLI, Use};
 
 /// Cost of a call by the price list of the service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -84,9 +84,6 @@ fn sum<'a>(prices: &'a PriceList, row: &ConversationRow, usage: Option<&Value>) 
     }
     sum
 }
-
-/// Thousandths in one. Quantities are counted in thousandths of their unit, since seconds have milliseconds.
-const MILLI: u128 = 1_000;
 
 /// Quantities in thousandths, in the order of [`ChargedUnit::ALL`].
 struct Quantities([u128; ChargedUnit::ALL.len()]);

@@ -9,15 +9,16 @@ mod delivery;
 mod instructions;
 mod knowledge;
 mod language;
+mod message;
 pub mod notes;
 mod tools;
-
-use serde_json::Value;
 
 #[cfg(test)]
 pub(crate) use self::language::NAMES;
 pub use self::{
+    knowledge::KNOWLEDGE_HEADING,
     language::{in_words as language_in_words, main_code, name as language_name},
+    message::{Message, Tool, ToolCall, ToolResult},
     tools::{EntityLine, is_built_in},
 };
 use crate::ports::language_model::ReplyRequest;
@@ -28,8 +29,6 @@ pub const LINE_HEADING: &str = "# The line";
 pub const NAME_HEADING: &str = "# Name";
 /// Heading in the instructions above the greeting.
 pub const GREETING_HEADING: &str = "# Greeting";
-/// Heading in the instructions above the agent's documents.
-pub const KNOWLEDGE_HEADING: &str = "# Knowledge";
 /// Rule for an agent that honours opt-outs.
 pub const OPT_OUT_RULE: &str = "- If they ask never to be called again, promise that and call `endCall` with the reason `opt_out`; if \
      you are not sure that they do, ask once.";
@@ -48,55 +47,6 @@ pub struct Prompt {
     pub tools: Vec<Tool>,
     /// Temperature, 0 to 2.
     pub temperature: f64,
-}
-
-/// One message of the call.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Message {
-    /// Words of the other person, with notes from the line.
-    User(String),
-    /// Words of the agent that were heard, and the tools it called after them.
-    Agent {
-        /// Text; may be empty if there are calls.
-        text: String,
-        /// Tool calls in order.
-        calls: Vec<ToolCall>,
-    },
-    /// Results of the calls in the message before.
-    Results(Vec<ToolResult>),
-}
-
-/// A tool call of the agent.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolCall {
-    /// Id of the tool call: `call_1`, `call_2`, …
-    pub id: String,
-    /// The tool's name.
-    pub name: String,
-    /// Arguments, a JSON object.
-    pub arguments: Value,
-    /// Extra data of the provider.
-    pub echo: Option<Value>,
-}
-
-/// A tool call's result.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolResult {
-    /// Id of the tool call.
-    pub id: String,
-    /// Result of the tool call.
-    pub result: Value,
-}
-
-/// A tool that may be called.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
-    /// Name.
-    pub name: String,
-    /// Description of when to call it.
-    pub description: String,
-    /// Arguments as JSON Schema: an object without additional properties, every property required.
-    pub parameters: Value,
 }
 
 impl Prompt {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Problem, ScheduleOnCalendar, document::at, shape::shown};
+use super::{Problem, document::at, platform::ScheduleOnCalendar, shape::shown};
 
 /// Path of `scheduleOnCalendar` in an agent's document.
 pub(super) const PLACE: &str = "platformSettings.callActions.scheduleOnCalendar";

@@ -4,7 +4,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
-use super::{Agent, AgentTransfer, ConversationConfig, TransferToAgent, document::merge};
+use super::{
+    Agent,
+    config::ConversationConfig,
+    document::merge,
+    tools::{AgentTransfer, TransferToAgent},
+};
 use crate::{
     id::AgentId,
     template::{self, Place},

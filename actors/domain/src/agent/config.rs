@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{AudioFormat, BuiltInTools, audio_format, figure};
+use super::{
+    audio_format::{self, AudioFormat},
+    figure,
+    tools::BuiltInTools,
+};
 use crate::template::{self, Place};
 
 /// `conversationConfig`.

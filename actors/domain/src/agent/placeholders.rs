@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::{Agent, BUSINESS, BuiltInTool, BuiltInTools};
+use super::{
+    Agent,
+    disclosure::BUSINESS,
+    tools::{BuiltInTool, BuiltInTools},
+};
 use crate::template::{MAIL_VARIABLES, SYSTEM_VARIABLES, is_blank, placeholders};
 
 /// Returns the placeholders without a value in all texts that an agent can say, show to its model or put into

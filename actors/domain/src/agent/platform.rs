@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Disclosure, Entities, Entity};
+use super::{
+    config::{Entities, Entity},
+    disclosure::Disclosure,
+};
 use crate::template::{self, Place};
 
 /// `platformSettings`.

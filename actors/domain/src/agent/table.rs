@@ -1,10 +1,11 @@
 //! The agent object of the API as a table: type, range and allowed values of every path.
 
 use super::{
-    MOST_TOOLS, PROVIDERS,
+    PROVIDERS,
     calendars::CALENDARS,
     rules,
     shape::{Field, Rule, Shape, optional, required},
+    tools::MOST_TOOLS,
     transfers::SIP_CHARS,
 };
 use crate::template::{DISCLOSURE_CHARS, INSTRUCTION_CHARS, SPOKEN_CHARS, VALUE_BYTES};

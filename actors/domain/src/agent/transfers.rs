@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    NumberTransfer, Problem, TransferDestination, TransferToNumber,
+    Problem,
     document::at,
     rules::can_be_dialed,
     shape::{Mode, Walk},
     table::TRANSFER_RULE,
+    tools::{NumberTransfer, TransferDestination, TransferToNumber},
 };
 use crate::{
     phone_number::PhoneNumber,

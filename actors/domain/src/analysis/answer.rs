@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{
-    Subject,
     evidence::Sought,
     issues_by_rule, moments,
     sentiment::{label, rounded},
+    subject::Subject,
     values::{checked, in_words},
 };
 use crate::{

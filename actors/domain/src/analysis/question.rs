@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::Subject;
+use super::subject::Subject;
 use crate::{
     agent::EntityKind,
     ports::{language_model::Speaker, store::TurnFact},

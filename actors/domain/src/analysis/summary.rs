@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{AnalysisInput, moments};
+use super::{moments, subject::AnalysisInput};
 use crate::{
     interviewer::phrases,
     ports::{

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Weekday};
 
-use super::{Day, LONGEST, Part, SpokenTime, TimeOfDay};
+use super::spoken_time::{Day, LONGEST, Part, SpokenTime, TimeOfDay};
 use crate::spoken::{self, time::Written};
 
 /// Returns the time in an utterance about anything. It must be marked as a time ("in ten minutes", "at three").

@@ -1,9 +1,11 @@
 //! Phrases and the times they mean, and phrases that mean no time.
 
-use chrono::TimeZone;
+use chrono::{TimeZone, Weekday};
+use chrono_tz::Tz;
 use proptest::prelude::*;
 
 use super::*;
+use crate::time::Timestamp;
 
 /// Returns a time on Sunday, 22 November 2026.
 fn at(zone: Tz, hour: u32, minute: u32) -> Timestamp {

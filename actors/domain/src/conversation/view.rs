@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::Turn;
+use super::record::Turn;
 use crate::{
     agent::EntityKind,
     id::{AccountId, AgentId, AttemptId, CampaignId},

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Excerpt, Hit, Library, Question, language::Language, sentence, words};
+use super::{Excerpt, Library, index::Hit, language::Language, question::Question, sentence, words};
 
 /// Share of the question that a passage must cover, weighted by the significance of each word.
 const SURE: f32 = 0.5;

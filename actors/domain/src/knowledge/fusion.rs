@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Hit;
+use super::index::Hit;
 
 /// Weight of the first ranks against later ones; the value of Cormack, Clarke and Büttcher (SIGIR 2009).
 const K: f32 = 60.0;

@@ -4,7 +4,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{Hit, Question, language::Language, words};
+use super::{language::Language, question::Question, words};
+
+/// A passage that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// Index in [`super::Library::passages`].
+    pub passage: usize,
+    /// Score; higher is better. Comparable within one search only.
+    pub score: f32,
+}
 
 /// BM25's usual constants (Robertson and Zaragoza, 2009): how soon repetitions of a word stop counting, and
 /// how much long passages are penalised.

@@ -2,7 +2,16 @@
 
 use std::ops::Range;
 
-use super::{Document, sentence};
+use super::sentence;
+
+/// A document with its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Name for people.
+    pub name: String,
+    /// Whole text.
+    pub text: String,
+}
 
 /// Longest passage, in characters. It is about 180 tokens: long enough for an answer with its context, and
 /// short enough that six of them cost little.

@@ -7,7 +7,14 @@
 
 use std::collections::BTreeSet;
 
-use super::Wish;
+/// Certainty of a wish never to be called again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wish {
+    /// It may be meant, so it is worth asking once.
+    Likely,
+    /// It was said explicitly.
+    Clear,
+}
 
 /// Condition on the words after a pattern, up to the end of the clause, for the wish to be permanent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,9 @@
 //! The carrier, which places calls on the telephone network, hangs them up, and lists the calls it knows.
 
+mod call_id;
 mod control;
 
+pub use call_id::CarrierCallId;
 pub use control::*;
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
@@ -16,25 +18,8 @@ use crate::{
     time::Timestamp,
 };
 
-/// The carrier's own id of a call leg.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct CarrierCallId(pub String);
-
-/// Longest id of a call, in bytes: it is the key of an index and part of a URL.
-const ID_BYTES: usize = 256;
 /// Longest text of a carrier, in characters: it becomes part of a contact's outcome.
 const WORDS_CHARS: usize = 200;
-
-impl CarrierCallId {
-    /// Accepts a carrier's id of a call if it can be stored and used in a URL: 1 to 256 visible ASCII
-    /// characters. The id must name a resource below the collection of calls, not the collection itself or
-    /// its parent.
-    pub fn checked(text: &str) -> Option<Self> {
-        let plain = (1..=ID_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        (plain && !matches!(text, "." | "..")).then(|| Self(text.to_owned()))
-    }
-}
 
 /// Returns a carrier's text in a form that may be stored and shown. Its length is limited. Control
 /// characters, some of which PostgreSQL cannot store, and characters that break a line or change its

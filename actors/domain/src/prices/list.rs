@@ -11,7 +11,8 @@ use utoipa::ToSchema;
 
 use crate::ports::store::CallDirection;
 
-use super::MILLI;
+/// Thousandths in one. Quantities are counted in thousandths of their unit, since seconds have milliseconds.
+pub(super) const MILLI: u128 = 1_000;
 
 /// Digits after the point that a price may have.
 const DIGITS: usize = 9;

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Message, ToolCall, ToolResult, notes};
+use super::{
+    message::{Message, ToolCall, ToolResult},
+    notes,
+};
 use crate::ports::language_model::{HistoryItem, Speaker};
 
 /// Messages created so far.

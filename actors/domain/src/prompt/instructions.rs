@@ -5,8 +5,8 @@ use std::fmt::Write;
 use chrono_tz::Tz;
 
 use super::{
-    GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, Tool, conversation::without_brackets, delivery,
-    knowledge, language, notes, tools::entity_lines,
+    GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, conversation::without_brackets, delivery, knowledge,
+    language, message::Tool, notes, tools::entity_lines,
 };
 use crate::{
     ports::{

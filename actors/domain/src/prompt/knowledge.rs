@@ -1,7 +1,10 @@
 //! The agent's documents in a prompt, quoted line by line so that nothing in them looks like an instruction.
 
-use super::{KNOWLEDGE_HEADING, notes};
+use super::notes;
 use crate::{knowledge::Excerpt, ports::language_model::ReplyRequest, text};
+
+/// Heading in the instructions above the agent's documents.
+pub const KNOWLEDGE_HEADING: &str = "# Knowledge";
 
 /// Prefix of a quoted line. Every line of a document has it, so no document can end its quotation.
 const QUOTE: &str = "> ";

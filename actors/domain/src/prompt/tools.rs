@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use serde_json::{Value, json};
 
-use super::Tool;
+use super::message::Tool;
 use crate::{
     agent::{Agent, BuiltInTool, Entity, EntityKind, TransferToAgent, TransferToNumber},
     ports::{store::CallDirection, tool_runner::ToolOffer},

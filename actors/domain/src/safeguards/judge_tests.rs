@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::*;
-use crate::safeguards::{AllowedPrefixes, CallingHours};
+use crate::safeguards::{AllowedPrefixes, hours::CallingHours};
 
 fn at(text: &str) -> Timestamp {
     text.parse::<DateTime<Utc>>().unwrap().into()

@@ -1,6 +1,6 @@
 //! Numbers in words and figures.
 
-use super::Word;
+use super::word::Word;
 
 /// A number that was said.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Words that still count at the end of a turn, after its negations and corrections, and its yes or no.
 
-use super::Word;
+use super::word::Word;
 
 /// Returns whether a word only links others, or says nothing.
 pub(crate) fn is_link(word: &Word) -> bool {

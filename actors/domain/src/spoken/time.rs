@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use chrono::{Datelike, Days, NaiveDate, NaiveDateTime, NaiveTime, Timelike};
 
-use super::Word;
+use super::word::Word;
 
 /// Days from today within which a date without a year lies.
 const NEAR: i64 = 366;

@@ -1,6 +1,9 @@
 //! The graph of an agent within its account.
 
-use super::{Finding, Graph, Known, References, findings};
+use super::{
+    findings::{Finding, Known, References, findings},
+    graph::Graph,
+};
 use crate::{
     agent::Agent,
     id::AccountId,

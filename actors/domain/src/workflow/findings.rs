@@ -4,7 +4,10 @@ mod structure;
 
 use std::collections::BTreeSet;
 
-use super::{Edge, Expression, Graph, Message, NodeKind, PhoneDestination, Test};
+use super::{
+    expression::Expression,
+    graph::{Edge, Graph, Message, NodeKind, PhoneDestination, Test},
+};
 use crate::{agent::Agent, problem::shortened, template::SYSTEM_VARIABLES, transfer::TransferKind};
 
 /// Maximum number of blocking findings, and of warnings.

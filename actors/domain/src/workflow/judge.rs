@@ -8,7 +8,12 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Candidate, Choice, Graph, Question, Test, findings::tests};
+use super::{
+    expression::Question,
+    findings::tests,
+    graph::{Graph, Test},
+    step::{Candidate, Choice},
+};
 use crate::{
     agent::{Entity, EntityKind},
     analysis::values::in_words,

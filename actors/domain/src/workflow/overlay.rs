@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Graph, Message, Node, NodeKind, reading::in_our_spelling};
+use super::{
+    graph::{Graph, Message, Node, NodeKind},
+    reading::in_our_spelling,
+};
 use crate::agent::{Agent, BuiltInTools, ConversationConfig, Workflow, merge};
 
 /// Heading in the instructions above what a node adds to them.

@@ -6,8 +6,9 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{
-    Changes, Condition, Edge, Graph, Node, NodeKind, Test, Way, fields,
+    fields,
     findings::{Found, named},
+    graph::{Changes, Condition, Edge, Graph, Node, NodeKind, Test, Way},
 };
 use crate::agent::{Entity, Workflow, config_problems, graph_problems};
 

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Message, Outcome, Question};
+use super::{
+    expression::Question,
+    graph::{Message, Outcome},
+};
 use crate::{
     agent::UsableTransfer,
     id::{AgentId, ToolId},

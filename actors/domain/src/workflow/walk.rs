@@ -13,7 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::moving::{Moving, Next};
-use super::{Cause, Choice, Graph, HandOver, Input, Moves, NodeKind, Step};
+use super::{
+    graph::{Graph, NodeKind},
+    step::{Cause, Choice, HandOver, Input, Moves, Step},
+};
 use crate::{analysis::values::in_words, id::AgentId};
 
 /// Most bytes of all values that a graph sets, because each move keeps them.

@@ -1,6 +1,6 @@
 //! Control of an answered call by its carrier: transfer it, press keys, open its media socket again.
 
-use super::CarrierCallId;
+use super::call_id::CarrierCallId;
 pub use crate::transfer::{Destination, TransferKind};
 use crate::{
     dial_token::{DialToken, Purpose},

@@ -8,7 +8,12 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{CallDirection, CalleeRecord, CampaignStatus, ConversationStatus, StoreResult};
+use super::{
+    attempts::{CallDirection, ConversationStatus},
+    callee_record::CalleeRecord,
+    campaigns::CampaignStatus,
+    error::StoreResult,
+};
 use crate::{
     id::{AccountEventId, AccountId, AgentId, AttemptId, CampaignId},
     time::Timestamp,

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::{ConversationRow, NOTED_AFTER_US, StoreResult};
+use super::{
+    error::StoreResult,
+    records::{ConversationRow, NOTED_AFTER_US},
+};
 use crate::{
     id::{AccountId, AgentId, AttemptId, CampaignId},
     time::Timestamp,

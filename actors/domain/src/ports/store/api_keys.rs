@@ -2,7 +2,10 @@
 
 use async_trait::async_trait;
 
-use super::{Account, StoreResult, StoredApiKey};
+use super::{
+    directory::{Account, StoredApiKey},
+    error::StoreResult,
+};
 use crate::{
     id::{AccountId, ApiKeyId, SessionId},
     scope::Scopes,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::StoreResult;
+use super::error::StoreResult;
 use crate::{
     agent::CalendarProvider,
     id::{AccountId, AgentId, AppointmentId, AttemptId, CampaignId},

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{CampaignContact, Patience, StoreResult};
+use super::{campaigns::CampaignContact, error::StoreResult, returned::Patience};
 use crate::{
     dial_token::DialToken,
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::ClaimedAttempt;
+use super::attempts::ClaimedAttempt;
 use crate::agent::OVERRIDE_PREFIX;
 
 /// Most bytes of the fields that are kept with a call, as JSON.

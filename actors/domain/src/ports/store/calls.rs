@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::{ClaimedAttempt, ConversationRow, KeyTicket, StoreResult};
+use super::{attempts::ClaimedAttempt, error::StoreResult, idempotency::KeyTicket, records::ConversationRow};
 use crate::{
     id::{AccountId, AgentId, AttemptId, NodeId},
     phone_number::PhoneNumber,

@@ -1,6 +1,6 @@
 //! Calls in progress of an account, over all nodes, as the store knows them.
 
-use super::{CallDirection, CalleeRecord};
+use super::{attempts::CallDirection, callee_record::CalleeRecord};
 use crate::{
     id::{AgentId, AttemptId, CampaignId},
     phone_number::PhoneNumber,

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde::Serialize;
 
-use super::{CalleeRecord, ContactRow, ConversationStatus, EvidenceOfValues, StoreResult};
+use super::{
+    attempts::ConversationStatus, callee_record::CalleeRecord, directory::ContactRow, error::StoreResult,
+    records::EvidenceOfValues,
+};
 use crate::{
     id::{AccountId, AttemptId, CampaignId, ContactId},
     phone_number::PhoneNumber,

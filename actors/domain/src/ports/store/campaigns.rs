@@ -4,7 +4,12 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Account, KeyTicket, Outcome, REFUSALS_IN_A_ROW, REFUSED_PAUSE, StoreResult};
+use super::{
+    attempts::{Outcome, REFUSALS_IN_A_ROW, REFUSED_PAUSE},
+    directory::Account,
+    error::StoreResult,
+    idempotency::KeyTicket,
+};
 pub use crate::schedule::ScheduleText;
 use crate::{
     campaign_options::CampaignOptions,

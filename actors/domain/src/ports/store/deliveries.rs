@@ -10,7 +10,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{CampaignContact, StoreError, StoreResult};
+use super::{
+    campaigns::CampaignContact,
+    error::{StoreError, StoreResult},
+};
 use crate::{
     deliveries::DeliveryKind,
     id::{AccountId, AttemptId, DeliveryId},

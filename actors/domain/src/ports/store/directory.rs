@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::{KeyTicket, Removal, StoreResult};
+use super::{error::StoreResult, idempotency::KeyTicket, knowledge::Removal};
 use crate::{
     account_settings::AccountSettings,
     id::{AccountId, AgentId, AttemptId, ContactId},

@@ -10,7 +10,7 @@
 
 use async_trait::async_trait;
 
-use super::{StoreResult, UNKNOWN_OUTCOME, error_kind};
+use super::{account_events::error_kind, attempts::UNKNOWN_OUTCOME, error::StoreResult};
 use crate::{
     id::{AccountId, AttemptId, ContactId},
     time::Timestamp,

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use super::StoreResult;
+use super::error::StoreResult;
 use crate::id::AccountId;
 
 /// Time that a reservation lasts without renewal, in microseconds. After it the key of a request that died is

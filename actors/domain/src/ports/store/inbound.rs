@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::{AgentRow, ClaimedAttempt, KeyTicket, StoreResult};
+use super::{attempts::ClaimedAttempt, directory::AgentRow, error::StoreResult, idempotency::KeyTicket};
 use crate::{
     dial_token::DialToken,
     id::{AccountId, AgentId, AttemptId, NodeId},

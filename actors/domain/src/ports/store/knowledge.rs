@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde::Serialize;
 
-use super::{KeyTicket, StoreResult};
+use super::{error::StoreResult, idempotency::KeyTicket};
 use crate::{
     id::{AccountId, DocumentId, GroupId},
     time::Timestamp,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Claim;
+use super::attempts::Claim;
 use crate::{ports::carrier::CarrierCallId, time::Timestamp};
 
 /// Facts that a live call knows about itself, for a store that has lost them.

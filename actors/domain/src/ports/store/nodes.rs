@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{Claim, StoreResult};
+use super::{attempts::Claim, error::StoreResult};
 use crate::id::{AttemptId, NodeId};
 
 /// A node that counts as alive.

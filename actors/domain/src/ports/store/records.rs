@@ -8,7 +8,11 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::{
-    Appointment, CallDirection, CallInProgress, CalleeRecord, ConversationStatus, InProgressFilter, StoreResult,
+    appointments::Appointment,
+    attempts::{CallDirection, ConversationStatus},
+    callee_record::CalleeRecord,
+    calls_in_progress::{CallInProgress, InProgressFilter},
+    error::StoreResult,
 };
 pub use crate::history::{EventFact, Fact, Tokens, TurnDetail, TurnFact};
 use crate::{

@@ -5,7 +5,12 @@ use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 
-use super::{CallDirection, Claim, ClaimedAttempt, EventFact, OPERATOR_JOINED, OPERATOR_LEFT, StoreResult, TurnFact};
+use super::{
+    EventFact, TurnFact,
+    attempts::{CallDirection, Claim, ClaimedAttempt},
+    calls_in_progress::{OPERATOR_JOINED, OPERATOR_LEFT},
+    error::StoreResult,
+};
 use crate::{dial_token::DialToken, id::NodeId, phone_number::PhoneNumber, ports::carrier::CarrierCallId};
 
 /// Name of the event for each time a call moved to another node.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::StoreResult;
+use super::error::StoreResult;
 use crate::{
     id::{AccountId, CampaignId},
     safeguards::{Rule, Safeguards},

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{Account, StoreResult};
+use super::{directory::Account, error::StoreResult};
 use crate::{
     id::{AccountId, SessionId},
     scope::Scopes,

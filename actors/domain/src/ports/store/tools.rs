@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{KeyTicket, Removal, StoreResult};
+use super::{error::StoreResult, idempotency::KeyTicket, knowledge::Removal};
 use crate::{
     id::{AccountId, ToolId},
     time::Timestamp,

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{AgentRow, KeyTicket, Removal, Store, StoreResult};
+use super::{Store, directory::AgentRow, error::StoreResult, idempotency::KeyTicket, knowledge::Removal};
 use crate::{
     agent::{TransferRule, add_transfers, referenced_rules},
     id::{AccountId, AgentId, TransferRuleId},

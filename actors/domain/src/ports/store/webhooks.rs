@@ -3,7 +3,13 @@
 use async_trait::async_trait;
 use serde::Serialize;
 
-use super::{AccountEvent, DeliveryState, KeyTicket, StoreResult, TypePattern, WebhookSecrets};
+use super::{
+    account_events::{AccountEvent, TypePattern},
+    deliveries::DeliveryState,
+    directory::WebhookSecrets,
+    error::StoreResult,
+    idempotency::KeyTicket,
+};
 use crate::{
     id::{AccountId, DeliveryId, WebhookId},
     time::Timestamp,

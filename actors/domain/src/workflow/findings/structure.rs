@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{Found, named, tests};
-use crate::workflow::{Graph, NodeKind, Test, Way, expression::is_true};
+use crate::workflow::{
+    expression::is_true,
+    graph::{Graph, NodeKind, Test, Way},
+};
 
 /// Reports what is wrong with the structure.
 pub(super) fn report(graph: &Graph, found: &mut Found) {

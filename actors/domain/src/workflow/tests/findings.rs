@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::agent::{Agent, merge_patch, validate_create};

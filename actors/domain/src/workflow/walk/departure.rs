@@ -3,7 +3,10 @@
 use super::moving::Moving;
 use crate::{
     agent::{NumberTransfer, TransferDestination, UsableTransfer},
-    workflow::{HandOver, NodeKind, PhoneDestination},
+    workflow::{
+        graph::{NodeKind, PhoneDestination},
+        step::HandOver,
+    },
 };
 
 impl PhoneDestination {

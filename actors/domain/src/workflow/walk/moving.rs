@@ -10,8 +10,10 @@ use crate::{
     analysis::values::checked,
     template,
     workflow::{
-        Candidate, Cause, Choice, EntryBehavior, Graph, Hop, Message, Moves, NodeKind, Question, Step, Test, Way,
-        expression::Scope, judge,
+        expression::{Question, Scope},
+        graph::{EntryBehavior, Graph, Message, NodeKind, Test, Way},
+        judge,
+        step::{Candidate, Cause, Choice, Hop, Moves, Step},
     },
 };
 

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::moving::Moving;
 use crate::workflow::{
-    Candidate, Question, Test, Way,
-    expression::{Expression, is_true},
+    expression::{Expression, Question, is_true},
+    graph::{Test, Way},
+    step::Candidate,
 };
 
 /// Ways out of a node.
