@@ -93,7 +93,7 @@ pub struct DailyCalls {
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 10000000)]
     pub limit: Option<u32>,
     /// Time zone of midnight, as an IANA name; `UTC` by default.
-    #[schema(required)]
+    #[schema(required, example = "Europe/Berlin")]
     pub timezone: String,
 }
 

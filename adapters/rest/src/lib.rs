@@ -3,6 +3,7 @@
 
 mod access;
 mod caller;
+mod described;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzed;
 mod limits;
@@ -34,8 +35,9 @@ use axum::{
 };
 
 use access::{admission, auth, session};
+use described::operation::routes as routed;
 use resources::{
-    account::{api_keys, catalog, events, health, me, phone_numbers, safeguards, services, webhooks},
+    account::{api_keys, catalog, health, me, phone_numbers, safeguards, services, webhooks},
     agents::{self, tools, transfer_rules},
     analytics, appointments, calls, campaign_csv, campaigns,
     contacts::{self, do_not_call},
@@ -104,10 +106,9 @@ pub fn routes(state: RestState) -> Router {
         .merge(catalog::routes())
         .merge(safeguards::routes())
         .merge(services::routes())
-        .route("/public/v1/events", get(events::stream))
-        .merge(tools::routes())
-        .merge(transfer_rules::routes())
-        .merge(webhooks::routes())
+        .merge(routed(tools::operations()))
+        .merge(routed(transfer_rules::operations()))
+        .merge(routed(webhooks::operations()))
         .merge(conversations::routes())
         .merge(analytics::routes())
         .merge(appointments::routes())

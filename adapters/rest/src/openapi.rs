@@ -6,28 +6,21 @@
 pub mod accounts;
 pub mod agents;
 pub mod analytics;
-mod answers;
 pub mod api_keys;
 pub mod appointments;
 pub mod campaign_types;
 pub mod campaigns;
 pub mod catalog;
-pub mod common;
 pub mod contacts;
 pub mod conversations;
 mod docs;
 mod events;
 pub mod knowledge;
 pub mod live;
-pub mod operation;
 pub mod phone_numbers;
 pub mod safeguards;
-mod samples;
 pub mod services;
 pub mod sessions;
-pub mod tools;
-pub mod transfer_rules;
-pub mod webhooks;
 
 use std::{
     collections::BTreeMap,
@@ -47,11 +40,19 @@ use domain::{
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema as _;
 
-use operation::{EXTENSION, Operation, Schemas, collect};
-
 use crate::{
-    request::query::{NoParameters, Query},
-    resources::agents::AgentMetadata,
+    described::{
+        answers, common, forms,
+        operation::{EXTENSION, Operation, Schemas},
+    },
+    request::{
+        checked::{collect, flat},
+        query::{NoParameters, Query},
+    },
+    resources::{
+        account::webhooks,
+        agents::{AgentMetadata, tools, transfer_rules},
+    },
     response::envelope::Pagination,
 };
 
@@ -228,6 +229,18 @@ fn components(mut schemas: Schemas) -> BTreeMap<String, Value> {
     collect::<common::SortedPagination>(&mut read);
     collect::<ContactStatus>(&mut read);
     collect::<AgentMetadata>(&mut read);
+    let bodies = read.clone();
+    // What creates a resource is a part of the answers that show it.
+    for schema in read
+        .values_mut()
+        .filter_map(|schema| schema.get_mut("allOf")?.as_array_mut())
+        .flatten()
+    {
+        let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+        if let Some(body) = name.filter(|name| schemas.sent.contains_key(*name)) {
+            *schema = forms::read(&bodies[body], &bodies);
+        }
+    }
     for (schemas, is_sent) in [(&mut read, false), (&mut schemas.sent, true)] {
         let all = schemas.clone();
         for schema in schemas.values_mut().filter(|schema| schema.get("allOf").is_some()) {
@@ -262,7 +275,7 @@ fn components(mut schemas: Schemas) -> BTreeMap<String, Value> {
     }
     for (name, schema) in &mut read {
         if SAFEGUARDS.contains(&name.as_str()) {
-            without_defaults(schema);
+            forms::without_defaults(schema);
         }
     }
     read.extend(schemas.sent);
@@ -286,43 +299,6 @@ fn components(mut schemas: Schemas) -> BTreeMap<String, Value> {
         }
     }
     read
-}
-
-/// Returns a schema in which an object has the properties of those that it contains at its own level.
-fn flat(schema: &Value, all: &BTreeMap<String, Value>) -> Value {
-    let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
-    if let Some(named) = name.and_then(|name| all.get(name)) {
-        return flat(named, all);
-    }
-    let Some(parts) = schema["allOf"].as_array() else {
-        return schema.clone();
-    };
-    let (mut required, mut properties) = (Vec::new(), Map::new());
-    for part in parts.iter().map(|part| flat(part, all)) {
-        required.extend(part["required"].as_array().into_iter().flatten().cloned());
-        properties.extend(
-            part["properties"]
-                .as_object()
-                .into_iter()
-                .flatten()
-                .map(|(k, v)| (k.clone(), v.clone())),
-        );
-    }
-    let mut whole = json!({ "type": "object", "description": schema["description"], "properties": properties });
-    if !required.is_empty() {
-        whole["required"] = required.into();
-    }
-    whole
-}
-
-/// Removes defaults: fields with a default are always present in responses.
-fn without_defaults(schema: &mut Value) {
-    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
-    for property in properties.into_iter().flat_map(Map::values_mut) {
-        if let Some(property) = property.as_object_mut() {
-            property.shift_remove("default");
-        }
-    }
 }
 
 /// Returns the three forms of the agent. The one in responses has id and metadata.

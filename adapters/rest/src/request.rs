@@ -4,6 +4,7 @@ pub mod agent_references;
 pub mod body;
 pub mod call_language;
 pub mod call_overrides;
+pub mod checked;
 pub mod contact_fields;
 pub mod cursor;
 pub mod email;

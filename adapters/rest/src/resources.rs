@@ -1,5 +1,6 @@
 //! Handlers of the API, a module for each resource.
 
+pub mod resource;
 pub mod results_file;
 
 pub mod account;

@@ -253,7 +253,7 @@ fn number(min: f64, max: f64, never: bool, form: AgentForm) -> Value {
 }
 
 /// Returns the schema with `null` also allowed.
-fn nullable(mut schema: Value) -> Value {
+pub fn nullable(mut schema: Value) -> Value {
     if schema.get("$ref").is_some() {
         return json!({ "oneOf": [{ "type": "null" }, schema] });
     }

@@ -1,6 +1,6 @@
 //! The service itself, and the account of a key.
 
-use super::{campaign_types::NoFields, operation::Operation, samples};
+use crate::described::{common::NoFields, operation::Operation, samples};
 use crate::resources::account::{
     health::Health,
     me::{ApiKey, Identity, WebhookSecret},

@@ -8,19 +8,20 @@ use utoipa::{
     openapi::{Ref, RefOr, Schema},
 };
 
-use super::{
-    campaign_types::NoFields,
-    common::Name,
-    conversations::{Variable, VariableName},
-    operation::Operation,
-    samples,
-};
-use crate::resources::{
-    agents::{
-        AgentCreated, AgentDeleted,
-        versions::{AgentDifferences, ShownVersion},
+use super::conversations::{Variable, VariableName};
+use crate::{
+    described::{
+        common::{Name, NoFields},
+        operation::Operation,
+        samples,
     },
-    calls::test_call::Begun,
+    resources::{
+        agents::{
+            AgentCreated, AgentDeleted,
+            versions::{AgentDifferences, ShownVersion},
+        },
+        calls::test_call::Begun,
+    },
 };
 
 const NUMBER_IN_USE: &str = "the number +15550100010 is answered by another agent";

@@ -3,7 +3,7 @@
 use domain::ports::store::CountedBy;
 use serde_json::json;
 
-use super::{operation::Operation, samples};
+use crate::described::{operation::Operation, samples};
 use crate::resources::analytics::Analytics;
 
 /// Returns the operations of analytics.

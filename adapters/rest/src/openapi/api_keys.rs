@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::{common::Name, operation::Operation, samples};
+use crate::described::{common::Name, operation::Operation, samples};
 use crate::resources::account::api_keys::{ApiKeyDeleted, ApiKeyDetails};
 use domain::scope::Scope;
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{operation::Operation, samples};
+use crate::described::{operation::Operation, samples};
 use crate::resources::appointments::Appointment;
 
 /// Returns the operations of appointments.

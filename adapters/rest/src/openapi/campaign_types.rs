@@ -3,7 +3,7 @@
 use domain::campaign_options::CampaignOptions;
 use utoipa::ToSchema;
 
-use super::common::{Email, Name, PhoneNumberSent};
+use crate::described::common::{Email, Name, PhoneNumberSent};
 use crate::resources::campaigns::call_again::LastOutcome;
 
 /// A contact to call. Up to 100 custom fields of 4 KiB each are stored, and are available as variables in the call.
@@ -264,11 +264,6 @@ pub struct NewSchedule {
     #[schema(example = "Europe/Berlin")]
     pub timezone: String,
 }
-
-/// An empty object.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NoFields {}
 
 /// Options of a stop.
 #[derive(ToSchema)]

@@ -3,17 +3,16 @@
 use domain::ports::store::{CalledAgain, ContactsAdded};
 use serde_json::{Value, json};
 
-use super::{
-    campaign_types::{
-        CallAgainOptions, CampaignCopy, CampaignPatch, CsvToCheck, MoreContacts, MoreCsvContacts, NewCampaign,
-        NewCsvCampaign, NewSchedule, NoFields, StopOptions,
-    },
-    operation::Operation,
-    samples,
+use super::campaign_types::{
+    CallAgainOptions, CampaignCopy, CampaignPatch, CsvToCheck, MoreContacts, MoreCsvContacts, NewCampaign,
+    NewCsvCampaign, NewSchedule, StopOptions,
 };
-use crate::resources::{
-    campaign_csv::dry_run::CheckedCsv,
-    campaigns::view::{Campaign, CampaignDeleted, ShownResult},
+use crate::{
+    described::{common::NoFields, operation::Operation, samples},
+    resources::{
+        campaign_csv::dry_run::CheckedCsv,
+        campaigns::view::{Campaign, CampaignDeleted, ShownResult},
+    },
 };
 
 const RUNNING: &str = "the campaign is running; pause or stop it first";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::operation::Operation;
+use crate::described::operation::Operation;
 use crate::resources::account::catalog::{ModelList, NO_SAMPLE, VoiceList};
 
 const NOTE: &str = "The same for all accounts. Lists are kept for 10 minutes. A provider whose list cannot be read is \

@@ -3,14 +3,16 @@
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{
-    common::{Email, PhoneNumberSent},
-    operation::Operation,
-    samples,
-};
-use crate::resources::contacts::{
-    Contact, ContactDeleted,
-    do_not_call::{DoNotCallDeleted, DoNotCallEntry},
+use crate::{
+    described::{
+        common::{Email, PhoneNumberSent},
+        operation::Operation,
+        samples,
+    },
+    resources::contacts::{
+        Contact, ContactDeleted,
+        do_not_call::{DoNotCallDeleted, DoNotCallEntry},
+    },
 };
 
 /// A contact to save. Up to 100 custom fields of 4 KiB each are stored, and are available as variables in calls.

@@ -10,7 +10,11 @@ use domain::{
     ports::store::{CallOutcome, ConversationSort, SentimentLabel},
 };
 
-use super::{campaign_types::NoFields, common::PhoneNumberSent, operation::Operation, samples};
+use crate::described::{
+    common::{NoFields, PhoneNumberSent},
+    operation::Operation,
+    samples,
+};
 use crate::resources::{
     calls::inbound::NewMediaSocket,
     conversations::{export::HEADERS, peaks::RecordingPeaks},

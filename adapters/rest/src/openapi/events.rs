@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::ports::store::{AccountEventType, WEBHOOK_TEST};
 use serde_json::{Value, json};
 
-use super::{flat, samples};
+use crate::{described::samples, request::checked::flat};
 
 /// Returns the requests, for `webhooks` of the description.
 pub fn webhooks() -> Value {
@@ -14,7 +14,7 @@ pub fn webhooks() -> Value {
             "An event, to a webhook endpoint",
             "A 410 disables the endpoint.",
             "AccountEvent",
-            &example(),
+            &samples::event(),
         ) },
         "postCall": { "post": request(
             "A call whose analysis is stored, to `platformSettings.callActions.postCallWebhook` of its agent",
@@ -50,26 +50,6 @@ fn result() -> Value {
     let mut result = samples::conversation();
     result["contact"] = json!({ "phoneNumber": samples::PHONE, "name": "Maria", "contactId": samples::CONTACT });
     json!({ "type": "post_call", "timestamp": samples::AT, "data": result })
-}
-
-/// Returns an event.
-pub fn example() -> Value {
-    json!({
-        "type": "call.ended",
-        "timestamp": samples::AT,
-        "data": {
-            "conversationId": samples::CONVERSATION,
-            "campaignId": samples::CAMPAIGN,
-            "agentId": samples::AGENT,
-            "direction": "outbound",
-            "contactName": "Maria",
-            "variables": { "city": "Lisbon" },
-            "status": "completed",
-            "conversationDuration": 42,
-            "voiceMailDetected": false,
-            "callTransferred": false,
-        },
-    })
 }
 
 /// Returns the schemas of the requests' bodies; `all` has those of which they consist.

@@ -4,7 +4,7 @@ use domain::ports::language_model::NoteScope;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::{common::PhoneNumberSent, operation::Operation, samples};
+use crate::described::{common::PhoneNumberSent, operation::Operation, samples};
 use crate::{
     resources::{
         calls::in_progress::LiveCall,

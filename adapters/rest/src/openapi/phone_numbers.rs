@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::{operation::Operation, samples};
+use crate::described::{operation::Operation, samples};
 use crate::resources::account::phone_numbers::NumberDetails;
 
 /// The agent to which a number is assigned.

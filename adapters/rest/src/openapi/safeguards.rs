@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::operation::Operation;
+use crate::described::operation::Operation;
 use domain::safeguards::{Mode, NumberPrefix, Safeguards, TimeOfDay, Weekday};
 
 /// Changes of the calling hours.

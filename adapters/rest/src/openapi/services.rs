@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{campaign_types::NoFields, operation::Operation};
+use crate::described::{common::NoFields, operation::Operation};
 use crate::resources::account::services::ServiceOverview;
 use domain::ports::services::CheckReport;
 

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::{operation::Operation, samples};
 use crate::access::session::{Session, SessionEnded, SignedIn};
+use crate::described::{operation::Operation, samples};
 
 /// Proof of identity: `email` and `apiKey`, or `token`.
 #[derive(ToSchema)]

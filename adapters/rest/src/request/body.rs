@@ -7,9 +7,12 @@ use axum::{
 };
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{
+    checked,
     fields::kind,
     strict_json::{self, Refusal},
 };
@@ -50,6 +53,32 @@ impl<S: Sync> FromRequest<S> for OptionalJsonObject {
         }
         typed?;
         object(&bytes).map(Self)
+    }
+}
+
+/// A body that is read as its schema describes it.
+#[derive(Debug, Clone)]
+pub struct JsonBody<T>(pub T);
+
+impl<S: Sync, T: ToSchema + DeserializeOwned + 'static> FromRequest<S> for JsonBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> ApiResult<Self> {
+        let JsonObject(body) = JsonObject::from_request(request, state).await?;
+        checked::read(body).map(Self)
+    }
+}
+
+/// A body that may be missing, and is read as its schema describes it.
+#[derive(Debug, Clone)]
+pub struct OptionalBody<T>(pub T);
+
+impl<S: Sync, T: ToSchema + DeserializeOwned + 'static> FromRequest<S> for OptionalBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> ApiResult<Self> {
+        let OptionalJsonObject(body) = OptionalJsonObject::from_request(request, state).await?;
+        checked::read(body).map(Self)
     }
 }
 

@@ -200,13 +200,6 @@ fn keep_nulls(merged: &mut Value, patch: &Value, nested: &[&str]) {
     }
 }
 
-/// Rejects every field of a body that must be empty.
-pub fn none(body: &Map<String, Value>) -> ApiResult<()> {
-    let mut fields = Fields::of(body, "");
-    fields.only(&[]);
-    fields.end()
-}
-
 /// Returns an integer, also if it is written as `3.0`.
 pub fn whole(value: &Value) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and within 2^53")]

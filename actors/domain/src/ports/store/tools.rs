@@ -1,8 +1,9 @@
 //! HTTP tools of an account, and the agents that use them.
 
 use async_trait::async_trait;
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use super::{error::StoreResult, idempotency::KeyTicket, knowledge::Removal};
 use crate::{
@@ -10,22 +11,81 @@ use crate::{
     time::Timestamp,
 };
 
+/// Name by which the model calls the tool; must differ from built-in tools.
+#[derive(ToSchema)]
+#[schema(pattern = "^[a-zA-Z0-9_-]{1,64}$", example = "openingHours")]
+pub struct ToolName(pub String);
+
+/// URL of a tool: `http` or `https`. Private addresses are refused unless the service allows them.
+#[derive(ToSchema)]
+#[schema(
+    format = "uri",
+    max_length = 2048,
+    pattern = "^[Hh][Tt][Tt][Pp][Ss]?://",
+    example = "https://example.com/hours"
+)]
+pub struct ToolUrl(pub String);
+
+/// Description for the model: when to use the tool and what it does. May contain `{{placeholders}}`.
+#[derive(ToSchema)]
+#[schema(max_length = 4000, pattern = r"\S", example = "Tells the opening hours of a day.")]
+pub struct ToolDescription(pub String);
+
+/// HTTP method of a tool's request.
+#[derive(ToSchema)]
+#[schema(rename_all = "UPPERCASE")]
+pub enum ToolMethod {
+    /// Sends the arguments in the query.
+    Get,
+    /// Sends the arguments in the body.
+    Post,
+    /// Sends the arguments in the body.
+    Put,
+    /// Sends the arguments in the body.
+    Patch,
+    /// Sends the arguments in the query.
+    Delete,
+}
+
 /// An HTTP tool. As JSON it is the body of the request that creates it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = NewHttpTool)]
 #[serde(rename_all = "camelCase")]
 pub struct HttpTool {
-    /// Name for the model; unique in the account.
+    /// Name by which the model calls the tool; unique in the account.
+    #[schema(value_type = ToolName)]
     pub name: String,
-    /// Description for the model, of what it does and when to use it; may contain placeholders.
+    /// Description for the model, of what the tool does and when to use it; may contain placeholders.
+    #[schema(value_type = ToolDescription)]
     pub description: String,
-    /// Arguments, as a JSON Schema of an object.
+    /// JSON Schema of the arguments: of `type` `object`, at most 16 KiB, without external references. By default the
+    /// tool has no arguments.
+    #[schema(value_type = Object)]
+    #[serde(default = "no_arguments")]
     pub parameters: Value,
-    /// URL.
+    /// URL of the tool.
+    #[schema(value_type = ToolUrl)]
     pub url: String,
-    /// The HTTP method, in upper case.
+    /// HTTP method of the request; `POST` by default.
+    #[schema(value_type = ToolMethod)]
+    #[serde(default = "post")]
     pub method: String,
-    /// Time limit of one request, in milliseconds.
+    /// Time limit of the request in milliseconds; 10000 by default.
+    #[schema(minimum = 100, maximum = 30000)]
+    #[serde(default = "ten_seconds")]
     pub timeout_ms: i64,
+}
+
+fn no_arguments() -> Value {
+    json!({ "type": "object", "properties": {} })
+}
+
+fn post() -> String {
+    "POST".to_owned()
+}
+
+fn ten_seconds() -> i64 {
+    10_000
 }
 
 /// A tool as it is stored.

@@ -1,7 +1,7 @@
 //! Webhook endpoints of an account, and the deliveries of its events to them.
 
 use async_trait::async_trait;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     account_events::{AccountEvent, TypePattern},
@@ -9,6 +9,7 @@ use super::{
     directory::WebhookSecrets,
     error::StoreResult,
     idempotency::KeyTicket,
+    tools::ToolUrl,
 };
 use crate::{
     id::{AccountId, DeliveryId, WebhookId},
@@ -25,18 +26,41 @@ pub const RECENT_DELIVERIES: i64 = 1_000;
 pub const DISABLED: &str = "the endpoint was disabled";
 
 /// A webhook endpoint, as its account sets it. As JSON it is the body of the request that creates it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = NewWebhook)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookEndpoint {
-    /// URL.
+    /// URL that receives the events.
+    #[schema(value_type = ToolUrl)]
     pub url: String,
-    /// Description for people; may be empty.
+    /// Description for people; empty by default.
+    #[schema(max_length = 500)]
+    #[serde(default)]
     pub description: String,
-    /// Types of the events that it gets.
+    /// Types of events that it receives; all by default.
+    #[schema(value_type = Vec<EventTypePattern>, min_items = 1, max_items = 30)]
+    #[serde(default = "all_types")]
     pub types: Vec<TypePattern>,
-    /// Whether it gets anything.
+    /// Whether it receives events; true by default. Disabling it gives up its pending deliveries.
+    #[serde(default = "enabled")]
     pub enabled: bool,
 }
+
+fn all_types() -> Vec<TypePattern> {
+    TypePattern::parse("*").into_iter().collect()
+}
+
+fn enabled() -> bool {
+    true
+}
+
+/// A type of events, a group such as `call.*`, or `*`.
+#[derive(utoipa::ToSchema)]
+#[schema(
+    pattern = r"^(\*|call\.(\*|started|answered|ended|analysed)|campaign\.(\*|draft|waiting|running|paused|stopped|completed|failed|delayed)|contact\.(\*|opted_out))$",
+    example = "call.ended"
+)]
+pub struct EventTypePattern(pub String);
 
 /// A webhook endpoint as it is stored. Its secret is read for deliveries only.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,9 +7,10 @@ use utoipa::ToSchema;
 
 use crate::{
     caller::{Caller, CallerKey, Credential},
+    described::common::NoFields,
     request::{
-        body::{JsonObject, OptionalJsonObject},
-        fields::{self, Fields, patched},
+        body::{JsonObject, OptionalBody},
+        fields::{Fields, patched},
         optimistic::until_written,
         query::{NoParameters, Query},
     },
@@ -69,9 +70,8 @@ pub async fn regenerate_key(
     caller: CallerKey,
     old: Credential,
     _: Query<NoParameters>,
-    OptionalJsonObject(body): OptionalJsonObject,
+    _: OptionalBody<NoFields>,
 ) -> ApiResult<Reply> {
-    fields::none(&body)?;
     // The account's key has no end.
     caller.require_end(None)?;
     let (plain, stored) = generate_key();
@@ -143,9 +143,8 @@ pub async fn rotate_webhook_secret(
     State(state): State<RestState>,
     Caller(account): Caller,
     _: Query<NoParameters>,
-    OptionalJsonObject(body): OptionalJsonObject,
+    _: OptionalBody<NoFields>,
 ) -> ApiResult<Reply> {
-    fields::none(&body)?;
     let secret = generate_webhook_secret();
     state.store.rotate_webhook_secret(account.id, secret.clone()).await?;
     Ok(Reply::ok(WebhookSecret { webhook_secret: secret }))

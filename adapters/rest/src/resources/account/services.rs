@@ -13,9 +13,9 @@ use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
 
 use crate::{
+    described::common::NoFields,
     request::{
-        body::OptionalJsonObject,
-        fields,
+        body::OptionalBody,
         path_id::PathId,
         query::{NoParameters, Query},
     },
@@ -61,9 +61,8 @@ async fn check(
     State(mut state): State<RestState>,
     PathId(name): PathId<String>,
     _: Query<NoParameters>,
-    OptionalJsonObject(body): OptionalJsonObject,
+    _: OptionalBody<NoFields>,
 ) -> ApiResult<Reply> {
-    fields::none(&body)?;
     let services = state.services.services.clone();
     let known = services.all().into_iter().find(|service| service.name == name);
     let unknown = format!("there is no service `{name}`; `GET /public/v1/services` lists all");

@@ -1,38 +1,34 @@
 //! Webhook endpoints: URLs that receive the account's events, and the deliveries to them.
 
-use axum::{
-    Router,
-    extract::{Path, State, rejection::PathRejection},
-    response::Response,
-    routing::{get, post},
-};
+use axum::extract::{Path, State, rejection::PathRejection};
 use domain::{
     accounts::generate_webhook_secret,
     id::{AccountEventId, AccountId, DeliveryId, WebhookId},
     ports::store::{
-        Account, AccountEvent, DeliveryState, KeyTicket, MAX_WEBHOOKS, RecentDeliveries, TypePattern, WEBHOOK_TEST,
-        WebhookDelivery, WebhookEndpoint, WebhookRow,
+        Account, AccountEvent, DeliveryState, KeyTicket, MAX_WEBHOOKS, RecentDeliveries, Removal, StoreResult,
+        TypePattern, WEBHOOK_TEST, WebhookDelivery, WebhookEndpoint, WebhookRow,
     },
     time::Timestamp,
 };
-use net::address_policy::AddressPolicy;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::events::choices;
+use super::events::{self, choices};
 use crate::{
-    access::idempotency::{IdempotencyKey, RequestHash},
     caller::Caller,
+    described::{common::NoFields, operation::Operation, samples},
     request::{
-        body::{JsonObject, OptionalJsonObject},
+        body::OptionalBody,
+        checked::Checked,
         cursor::Binding,
-        fields::{self, Fields},
-        optimistic::{IfMatch, until_written},
         path_id::PathId,
         query::{NoParameters, Paging, Query},
     },
-    resources::agents::tools::{ChangeTimes, url},
+    resources::{
+        agents::tools::web_address,
+        resource::{self, ChangeTimes, Examples, Names, Resource},
+    },
     response::{
         envelope::Reply,
         error::{ApiError, ApiResult, Conflict, OrNoSuch},
@@ -42,11 +38,6 @@ use crate::{
 
 /// Name of the resource in messages.
 const THING: &str = "webhook";
-const FIELDS: [&str; 4] = ["url", "description", "types", "enabled"];
-/// Maximum length of a description in characters.
-const DESCRIPTION_CHARACTERS: usize = 500;
-/// Maximum number of entries in `types`.
-const MAX_TYPES: usize = 30;
 
 /// A webhook endpoint.
 #[derive(Serialize, ToSchema)]
@@ -55,23 +46,16 @@ const MAX_TYPES: usize = 30;
 pub struct ShownWebhook {
     /// Id of the endpoint.
     #[schema(value_type = String, format = "uuid")]
-    pub webhook_id: WebhookId,
-    /// URL that receives the events.
-    pub url: String,
-    /// Description for people.
-    pub description: String,
-    /// Types of events that it receives.
-    #[schema(value_type = Vec<String>)]
-    pub types: Vec<TypePattern>,
-    /// Whether it receives events.
-    pub enabled: bool,
+    webhook_id: WebhookId,
+    #[serde(flatten)]
+    endpoint: WebhookEndpoint,
     /// Secret that signs its deliveries; only in the answer that creates it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret: Option<String>,
+    secret: Option<String>,
     /// Counts of its latest deliveries, at most 1,000.
-    pub recent: RecentDeliveries,
+    recent: RecentDeliveries,
     /// When the endpoint was created and last changed.
-    pub metadata: ChangeTimes,
+    metadata: ChangeTimes,
 }
 
 /// A new secret, shown only once.
@@ -79,17 +63,6 @@ pub struct ShownWebhook {
 pub struct EndpointSecret {
     /// Secret in the format of the Standard Webhooks specification.
     pub secret: String,
-}
-
-/// Id of a deleted endpoint.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct WebhookDeleted {
-    /// Id of the endpoint.
-    #[schema(value_type = String, format = "uuid")]
-    pub webhook_id: WebhookId,
-    /// Always true.
-    pub deleted: bool,
 }
 
 /// A delivery to a webhook endpoint.
@@ -132,176 +105,129 @@ pub struct ShownDelivery {
     pub created_at: String,
 }
 
-/// Returns the routes below `/public/v1/webhooks`.
-pub fn routes() -> Router<RestState> {
-    let one = get(show).patch(patch).delete(delete);
-    let resend = post(resend);
-    Router::new()
-        .route("/public/v1/webhooks", get(list).post(create))
-        .route("/public/v1/webhooks/{webhookId}", one)
-        .route("/public/v1/webhooks/{webhookId}/rotate-secret", post(rotate))
-        .route("/public/v1/webhooks/{webhookId}/test", post(test))
-        .route("/public/v1/webhooks/{webhookId}/deliveries", get(deliveries))
-        .route("/public/v1/webhooks/{webhookId}/deliveries/{deliveryId}/resend", resend)
+/// An endpoint with the counts of its deliveries.
+pub struct Endpoint {
+    row: WebhookRow,
+    recent: RecentDeliveries,
+    /// Secret, when it is new.
+    secret: Option<String>,
 }
 
-async fn create(
-    State(state): State<RestState>,
-    Caller(account): Caller,
-    key: IdempotencyKey,
-    _: Query<NoParameters>,
-    JsonObject(body): JsonObject,
-) -> ApiResult<Response> {
-    let turn = key.take(&state, account.id, "create webhook", || RequestHash::of_json(&body));
-    turn.await?
-        .answer(
-            async |ticket| make(&state, &account, &body, ticket.as_ref()).await,
-            async |id| {
-                let row = state.store.webhook(account.id, id).await.or_no_such(THING)?;
-                Ok((row, None))
-            },
-            |(row, secret)| {
-                let shown = ShownWebhook {
-                    secret: secret.clone(),
-                    ..view(row, RecentDeliveries::default())
-                };
-                Reply::created(shown).version(row.version)
-            },
-        )
-        .await
+impl Endpoint {
+    async fn of(state: &RestState, row: WebhookRow) -> StoreResult<Self> {
+        let recent = state.store.recent_deliveries(row.id).await?;
+        let secret = None;
+        Ok(Self { row, recent, secret })
+    }
 }
 
-async fn make(
-    state: &RestState,
-    account: &Account,
-    body: &Map<String, Value>,
-    ticket: Option<&KeyTicket>,
-) -> ApiResult<(WebhookRow, Option<String>)> {
-    let new = read(body, &state.address_policy)?;
-    let secret = generate_webhook_secret();
-    let made = state
-        .store
-        .create_webhook(account.id, new, secret.clone(), ticket)
-        .await?;
-    let full = || {
-        let message = format!("an account has at most {MAX_WEBHOOKS} webhooks; delete one first");
-        ApiError::Conflict(Conflict::Changed, message)
+impl Resource for Endpoint {
+    const NAMES: Names = Names {
+        list: "/public/v1/webhooks",
+        one: "/public/v1/webhooks/{webhookId}",
+        id: "webhookId",
+        thing: THING,
+        things: "webhooks",
+        type_name: "Webhook",
+        creation: "create webhook",
+        nested: &[],
     };
-    Ok((made.ok_or_else(full)?, Some(secret)))
-}
+    type Id = WebhookId;
+    type Body = WebhookEndpoint;
+    type Shown = ShownWebhook;
 
-/// Reads an endpoint from a body.
-fn read(body: &Map<String, Value>, policy: &AddressPolicy) -> ApiResult<WebhookEndpoint> {
-    let mut fields = Fields::of(body, "");
-    fields.only(&FIELDS);
-    let url = url(&mut fields, policy);
-    let description = fields.string("description").unwrap_or_default().trim().to_owned();
-    let length = description.chars().count();
-    if length > DESCRIPTION_CHARACTERS || description.contains('\0') {
-        let message = format!("must have at most {DESCRIPTION_CHARACTERS} characters, none of them U+0000");
-        fields.problem("description", "not_allowed", message);
+    fn place(&self) -> (Timestamp, String) {
+        (self.row.created_at, self.row.id.to_string())
     }
-    let types = types(&mut fields);
-    let enabled = fields.value("enabled").is_none() || fields.flag("enabled");
-    match url {
-        Some(url) if fields.problems.is_empty() => Ok(WebhookEndpoint {
-            url,
-            description,
-            types,
-            enabled,
-        }),
-        _ => Err(ApiError::Invalid(fields.problems)),
-    }
-}
 
-/// Reads `types`; all by default.
-fn types(fields: &mut Fields<'_>) -> Vec<TypePattern> {
-    let Some(sent) = fields.array("types") else {
-        return TypePattern::parse("*").into_iter().collect();
-    };
-    if !(1..=MAX_TYPES).contains(&sent.len()) {
-        fields.problem("types", "out_of_range", format!("must have 1 to {MAX_TYPES} entries"));
-        return Vec::new();
+    fn version(&self) -> i64 {
+        self.row.version
     }
-    let mut types = Vec::new();
-    for (at, value) in sent.iter().enumerate() {
-        match value.as_str().and_then(TypePattern::parse) {
-            Some(pattern) => types.push(pattern),
-            None => {
-                let shown: String = value.to_string().chars().take(50).collect();
-                let message = format!("`{shown}` is not one of {}", choices());
-                fields.problem(&format!("types[{at}]"), "invalid_value", message);
-            }
+
+    fn body(&self) -> Value {
+        json!(self.row.endpoint)
+    }
+
+    fn shown(&self) -> ShownWebhook {
+        ShownWebhook {
+            webhook_id: self.row.id,
+            endpoint: self.row.endpoint.clone(),
+            secret: self.secret.clone(),
+            recent: self.recent,
+            metadata: ChangeTimes::of(self.row.created_at, self.row.updated_at),
         }
     }
-    types
-}
 
-async fn list(
-    State(state): State<RestState>,
-    Caller(account): Caller,
-    Query(paging): Query<Paging>,
-) -> ApiResult<Reply> {
-    let binding = Binding::new(account.id, "webhooks", String::new());
-    let after = binding.after(paging.cursor.as_deref())?;
-    let mut rows = Vec::new();
-    for row in state.store.webhooks(account.id, after, paging.page_size + 1).await? {
-        let recent = state.store.recent_deliveries(row.id).await?;
-        rows.push((row, recent));
+    fn created(&self) -> ShownWebhook {
+        let recent = RecentDeliveries::default();
+        ShownWebhook { recent, ..self.shown() }
     }
-    let view = |(row, recent): &(WebhookRow, RecentDeliveries)| view(row, *recent);
-    Ok(binding.page(rows, paging.page_size, view, |(row, _)| {
-        (row.created_at, row.id.to_string())
-    }))
-}
 
-async fn shown(state: &RestState, row: &WebhookRow) -> ApiResult<Reply> {
-    let recent = state.store.recent_deliveries(row.id).await?;
-    Ok(Reply::ok(view(row, recent)).version(row.version))
-}
+    fn read(state: &RestState, body: &Value) -> ApiResult<WebhookEndpoint> {
+        let mut body = Checked::<WebhookEndpoint>::of(body)
+            .coded("description", "too_long", "not_allowed")
+            .coded("types[", "wrong_type", "invalid_value");
+        body.parse("url", |text| web_address(text, &state.address_policy));
+        body.parse("description", |text| Ok(text.trim()));
+        body.parse_items("types", |text| match TypePattern::parse(text) {
+            Some(_) => Ok(()),
+            None => Err(("invalid_value", format!("`{text:.50}` is not one of {}", choices()))),
+        });
+        body.end()
+    }
 
-async fn show(
-    State(state): State<RestState>,
-    Caller(account): Caller,
-    PathId(id): PathId<WebhookId>,
-    _: Query<NoParameters>,
-) -> ApiResult<Reply> {
-    let row = state.store.webhook(account.id, id).await.or_no_such(THING)?;
-    shown(&state, &row).await
-}
+    async fn create(
+        state: &RestState,
+        account: AccountId,
+        new: WebhookEndpoint,
+        ticket: Option<&KeyTicket>,
+    ) -> ApiResult<Self> {
+        let secret = generate_webhook_secret();
+        let made = state.store.create_webhook(account, new, secret.clone(), ticket).await?;
+        let full = || {
+            let message = format!("an account has at most {MAX_WEBHOOKS} webhooks; delete one first");
+            ApiError::Conflict(Conflict::Changed, message)
+        };
+        Ok(Self {
+            row: made.ok_or_else(full)?,
+            recent: RecentDeliveries::default(),
+            secret: Some(secret),
+        })
+    }
 
-/// Applies a merge patch; `null` resets a field to its default.
-async fn patch(
-    State(state): State<RestState>,
-    Caller(account): Caller,
-    PathId(id): PathId<WebhookId>,
-    expected: IfMatch,
-    _: Query<NoParameters>,
-    JsonObject(patch): JsonObject,
-) -> ApiResult<Reply> {
-    let patch = Value::Object(patch);
-    let outcome = until_written(async || {
-        let row = state.store.webhook(account.id, id).await.or_no_such(THING)?;
-        expected.check(row.version)?;
-        let merged = fields::patched(json!(row.endpoint), &patch, &[]);
-        let new = read(merged.as_object().unwrap_or(&Map::new()), &state.address_policy)?;
-        Ok(state.store.update_webhook(account.id, id, row.version, new).await)
-    });
-    let row = outcome.await?.or_no_such(THING)?;
-    shown(&state, &row).await
-}
+    async fn find(state: &RestState, account: AccountId, id: WebhookId) -> StoreResult<Self> {
+        let row = state.store.webhook(account, id).await?;
+        Self::of(state, row).await
+    }
 
-async fn delete(
-    State(state): State<RestState>,
-    Caller(account): Caller,
-    PathId(id): PathId<WebhookId>,
-    _: Query<NoParameters>,
-) -> ApiResult<Reply> {
-    state.store.delete_webhook(account.id, id).await.or_no_such(THING)?;
-    Ok(Reply::ok(WebhookDeleted {
-        webhook_id: id,
-        deleted: true,
-    }))
+    async fn page(
+        state: &RestState,
+        account: AccountId,
+        after: Option<(Timestamp, WebhookId)>,
+        limit: i64,
+    ) -> StoreResult<Vec<Self>> {
+        let mut endpoints = Vec::new();
+        for row in state.store.webhooks(account, after, limit).await? {
+            endpoints.push(Self::of(state, row).await?);
+        }
+        Ok(endpoints)
+    }
+
+    async fn change(
+        self,
+        state: &RestState,
+        account: AccountId,
+        id: WebhookId,
+        new: WebhookEndpoint,
+    ) -> StoreResult<Self> {
+        let row = state.store.update_webhook(account, id, self.row.version, new).await?;
+        Self::of(state, row).await
+    }
+
+    async fn remove(state: &RestState, account: AccountId, id: WebhookId) -> StoreResult<Removal> {
+        state.store.delete_webhook(account, id).await?;
+        Ok(Removal::Done)
+    }
 }
 
 /// Replaces the secret. The old secret stays valid for a day.
@@ -310,9 +236,8 @@ async fn rotate(
     Caller(account): Caller,
     PathId(id): PathId<WebhookId>,
     _: Query<NoParameters>,
-    OptionalJsonObject(body): OptionalJsonObject,
+    _: OptionalBody<NoFields>,
 ) -> ApiResult<Reply> {
-    fields::none(&body)?;
     let secret = generate_webhook_secret();
     let rotated = state.store.rotate_secret(account.id, id, secret.clone()).await;
     rotated.or_no_such(THING)?;
@@ -334,9 +259,8 @@ async fn test(
     Caller(account): Caller,
     PathId(id): PathId<WebhookId>,
     _: Query<NoParameters>,
-    OptionalJsonObject(body): OptionalJsonObject,
+    _: OptionalBody<NoFields>,
 ) -> ApiResult<Reply> {
-    fields::none(&body)?;
     require_enabled(&state, account.id, id).await?;
     let made = state.store.test_webhook(account.id, id).await.or_no_such(THING)?;
     Ok(Reply::ok(view_delivery(&made)))
@@ -363,27 +287,12 @@ async fn resend(
     Caller(account): Caller,
     path: Result<Path<(WebhookId, DeliveryId)>, PathRejection>,
     _: Query<NoParameters>,
-    OptionalJsonObject(body): OptionalJsonObject,
+    _: OptionalBody<NoFields>,
 ) -> ApiResult<Reply> {
-    fields::none(&body)?;
     let Path((id, delivery)) = path.map_err(|_| ApiError::no_such("delivery"))?;
     require_enabled(&state, account.id, id).await?;
     let again = state.store.resend_delivery(id, delivery).await;
     Ok(Reply::ok(view_delivery(&again.or_no_such("delivery")?)))
-}
-
-fn view(row: &WebhookRow, recent: RecentDeliveries) -> ShownWebhook {
-    let endpoint = row.endpoint.clone();
-    ShownWebhook {
-        webhook_id: row.id,
-        url: endpoint.url,
-        description: endpoint.description,
-        types: endpoint.types,
-        enabled: endpoint.enabled,
-        secret: None,
-        recent,
-        metadata: ChangeTimes::of(row.created_at, row.updated_at),
-    }
 }
 
 fn view_delivery(row: &WebhookDelivery) -> ShownDelivery {
@@ -401,4 +310,146 @@ fn view_delivery(row: &WebhookDelivery) -> ShownDelivery {
         body: event.map(AccountEvent::body),
         created_at: row.created_at.to_iso8601(),
     }
+}
+
+fn delivery() -> Value {
+    json!({
+        "deliveryId": samples::DELIVERY,
+        "type": "call.ended",
+        "eventId": samples::EVENT,
+        "state": "pending",
+        "attempts": 1,
+        "lastError": "the receiver answered 500",
+        "responseBody": "the queue is full",
+        "nextTryAt": "2026-06-01T07:00:05.000000Z",
+        "body": samples::event(),
+        "createdAt": samples::AT,
+    })
+}
+
+/// Returns the operations of account events and webhook endpoints.
+pub fn operations() -> Vec<Operation> {
+    let shown = json!({
+        "webhookId": samples::WEBHOOK,
+        "url": "https://example.com/events",
+        "description": "Dashboard",
+        "types": ["call.*", "campaign.completed"],
+        "enabled": true,
+        "recent": { "succeeded": 41, "failed": 0, "pending": 1 },
+        "metadata": { "createdAt": samples::AT, "updatedAt": samples::AT },
+    });
+    let mut created = shown.clone();
+    created["secret"] = json!(samples::WEBHOOK_SECRET);
+    created["recent"] = json!({ "succeeded": 0, "failed": 0, "pending": 0 });
+    let examples = Examples {
+        shown,
+        created,
+        new: json!({
+            "least": { "url": "https://example.com/events" },
+            "more": { "url": "https://example.com/events", "description": "Dashboard",
+                      "types": ["call.*", "campaign.completed"], "enabled": true },
+        }),
+        change: json!({ "enabled": true }),
+    };
+    let [list, create, show, change, delete] = resource::operations::<Endpoint, WebhookEndpoint>(&examples);
+    let tried = json!({
+        "deliveryId": samples::DELIVERY,
+        "type": "webhook.test",
+        "state": "pending",
+        "attempts": 0,
+        "nextTryAt": samples::AT,
+        "createdAt": samples::AT,
+    });
+    let private = "10.0.0.1 is not a public address";
+    let disabled = "this webhook is disabled; set `enabled` to true first";
+    vec![
+        stream(),
+        list,
+        create
+            .note("Only this answer shows the secret that signs the deliveries; a replay does not.")
+            .conflict("conflict", "an account has at most 20 webhooks; delete one first")
+            .invalid("url", "address_not_allowed", private),
+        show,
+        change.invalid("url", "address_not_allowed", private),
+        delete,
+        Operation::post(
+            "/public/v1/webhooks/{webhookId}/rotate-secret",
+            "rotateWebhookEndpointSecret",
+            "Replace the secret of a webhook",
+        )
+        .by(rotate)
+        .ours()
+        .note("The old secret stays valid for 24 hours.")
+        .optional_body::<NoFields>(json!({ "nothing": {} }))
+        .ok::<EndpointSecret>(json!({ "secret": samples::WEBHOOK_SECRET })),
+        Operation::post(
+            "/public/v1/webhooks/{webhookId}/test",
+            "testWebhook",
+            "Send a test event",
+        )
+        .by(test)
+        .ours()
+        .optional_body::<NoFields>(json!({ "nothing": {} }))
+        .ok::<ShownDelivery>(tried)
+        .conflict("conflict", disabled),
+        Operation::get(
+            "/public/v1/webhooks/{webhookId}/deliveries",
+            "listWebhookDeliveries",
+            "List the deliveries to a webhook, newest first",
+        )
+        .by(deliveries)
+        .ours()
+        .paged()
+        .page::<ShownDelivery>(delivery()),
+        Operation::post(
+            "/public/v1/webhooks/{webhookId}/deliveries/{deliveryId}/resend",
+            "resendWebhookDelivery",
+            "Send a delivery again",
+        )
+        .by(resend)
+        .ours()
+        .note("It keeps its `webhook-id`, and its tries are counted anew.")
+        .optional_body::<NoFields>(json!({ "nothing": {} }))
+        .ok::<ShownDelivery>(delivery())
+        .conflict("conflict", disabled),
+    ]
+}
+
+fn stream() -> Operation {
+    let uuid = || json!({ "type": "string", "format": "uuid" });
+    let example = format!(
+        "event: call.ended\nid: 4711.{}\ndata: {}\n\n",
+        samples::EVENT,
+        samples::event()
+    );
+    Operation::get("/public/v1/events", "accountEvents", "Get the events of the account")
+        .by(events::stream)
+        .ours()
+        .note(
+            "Server-sent events, beginning with the next one; the data of each is an `AccountEvent`. With \
+             `Last-Event-ID`, beginning after that event. Events are kept for 30 days.",
+        )
+        .query("campaignId", "Only events of this campaign and its calls", uuid())
+        .query("agentId", "Only events of this agent's calls and campaigns", uuid())
+        .query(
+            "type",
+            "Only events of these types, separated by commas: types, groups such as `call.*`, or `*`",
+            json!({ "type": "string", "example": "call.ended,campaign.*" }),
+        )
+        .header(
+            "Last-Event-ID",
+            "`id` of the last event that the client has, as it came",
+        )
+        .raw(
+            "200",
+            "text/event-stream",
+            "Endless stream of events",
+            json!({ "type": "string" }),
+            json!(example),
+        )
+        .invalid(
+            "campaignId",
+            "not_found",
+            "there is nothing with this id in this account",
+        )
 }

@@ -18,10 +18,10 @@ use utoipa::ToSchema;
 use super::{save, view};
 use crate::{
     caller::Caller,
+    described::common::NoFields,
     request::{
-        body::OptionalJsonObject,
+        body::OptionalBody,
         cursor::Binding,
-        fields,
         optimistic::IfMatch,
         path_id::PathId,
         query::{NoParameters, Paging, Parameters, Query, RawQuery, plain_integer},
@@ -170,9 +170,8 @@ async fn restore(
     VersionPath(id, version): VersionPath,
     expected: IfMatch,
     _: Query<NoParameters>,
-    OptionalJsonObject(body): OptionalJsonObject,
+    _: OptionalBody<NoFields>,
 ) -> ApiResult<Reply> {
-    fields::none(&body)?;
     let kept = state.store.agent_version(account.id, id, version).await;
     let kept = kept.or_no_such(THING)?;
     save(&state, &account, (id, expected), |_| {

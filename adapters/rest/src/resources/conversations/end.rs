@@ -12,9 +12,9 @@ use tokio::time::{Instant, sleep};
 use super::detail_of;
 use crate::{
     caller::Caller,
+    described::common::NoFields,
     request::{
-        body::OptionalJsonObject,
-        fields,
+        body::OptionalBody,
         path_id::PathId,
         query::{NoParameters, Query},
     },
@@ -40,9 +40,8 @@ pub async fn end(
     Caller(account): Caller,
     PathId(id): PathId<AttemptId>,
     _: Query<NoParameters>,
-    OptionalJsonObject(body): OptionalJsonObject,
+    _: OptionalBody<NoFields>,
 ) -> ApiResult<Reply> {
-    fields::none(&body)?;
     let row = read(&state, &account, id).await?;
     if is_over(&row) {
         let status = row.status.as_str();

@@ -7,17 +7,23 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
-use utoipa::{
-    ToSchema,
-    openapi::{RefOr, Schema},
+use axum::{
+    Router,
+    handler::Handler,
+    routing::{MethodFilter, MethodRouter, on},
 };
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
 use super::{
     answers::{self, Failure},
-    flat,
+    forms,
 };
-use crate::access::scopes;
+use crate::{
+    access::scopes,
+    request::checked::{collect, flat},
+    state::RestState,
+};
 
 /// Mark of everything that is not in the service document.
 pub const EXTENSION: &str = "x-ringback-extension";
@@ -34,15 +40,20 @@ pub struct Schemas {
     pub sent: BTreeMap<String, Value>,
 }
 
-/// An operation being described.
+/// An operation being described, with its route.
 pub struct Operation {
-    pub(super) method: &'static str,
-    pub(super) path: &'static str,
-    pub(super) value: Map<String, Value>,
+    /// Method, in lower case.
+    pub method: &'static str,
+    /// Pattern of the path.
+    pub path: &'static str,
+    /// The description.
+    pub value: Map<String, Value>,
+    route: Option<MethodRouter<RestState>>,
     parameters: Vec<Value>,
     responses: Map<String, Value>,
     failures: Vec<Failure>,
-    pub(super) schemas: Schemas,
+    /// Schemas that it refers to.
+    pub schemas: Schemas,
     keyless: bool,
     /// Example of a possible `warning`.
     warns: Option<&'static str>,
@@ -60,6 +71,7 @@ impl Operation {
             method,
             path,
             value,
+            route: None,
             parameters: Vec::new(),
             responses: Map::new(),
             failures: Vec::new(),
@@ -95,6 +107,18 @@ impl Operation {
     /// Creates a deleting operation.
     pub fn delete(path: &'static str, id: &str, summary: &str) -> Self {
         Self::new("delete", path, id, summary)
+    }
+
+    /// Adds the handler.
+    pub fn by<H: Handler<T, RestState>, T: 'static>(mut self, handler: H) -> Self {
+        let method = match self.method {
+            "get" => MethodFilter::GET,
+            "post" => MethodFilter::POST,
+            "patch" => MethodFilter::PATCH,
+            _ => MethodFilter::DELETE,
+        };
+        self.route = Some(on(method, handler));
+        self
     }
 
     /// Adds a description beyond the summary.
@@ -186,6 +210,18 @@ impl Operation {
         self.body_of("application/json", &schema, &examples, true)
     }
 
+    /// Adds a JSON body that creates a `T`.
+    pub fn creates<T: ToSchema>(mut self, examples: Value) -> Self {
+        self.schemas.sent.extend(forms::new::<T>());
+        self.body_named(&T::name(), examples)
+    }
+
+    /// Adds a JSON body that changes a `T`, whose schema is called `name`.
+    pub fn changes<T: ToSchema>(mut self, name: &str, examples: Value) -> Self {
+        self.schemas.sent.extend(forms::patch::<T>(name));
+        self.body_named(name, examples)
+    }
+
     /// Adds an optional JSON body.
     pub fn optional_body<T: ToSchema>(mut self, examples: Value) -> Self {
         let schema = self.sends::<T>();
@@ -242,6 +278,18 @@ impl Operation {
     pub fn ok_named(self, schema: &str, example: Value) -> Self {
         let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
         self.answers("200", "Done", schema, example, None)
+    }
+
+    /// Adds a 200 for a deletion, whose schema is called `name`. `id` is the name of the id.
+    pub fn deletes(mut self, name: &str, id: &str, example: &Value) -> Self {
+        let properties = json!({
+            id: { "type": "string", "format": "uuid", "description": "Its id" },
+            "deleted": { "type": "boolean", "description": "Always true" },
+        });
+        let schema = json!({ "type": "object", "required": [id, "deleted"], "properties": properties,
+            "description": "Id of what was deleted" });
+        self.schemas.read.insert(name.to_owned(), schema);
+        self.ok_named(name, json!({ id: example, "deleted": true }))
     }
 
     /// Adds a 200 with a page of a list.
@@ -424,7 +472,7 @@ impl Operation {
     }
 
     /// Returns the finished operation, under its tag.
-    pub(super) fn finish(mut self, tag: &str) -> Self {
+    pub fn finish(mut self, tag: &str) -> Self {
         let thing = self.path.split('/').rfind(|part| part.starts_with('{'));
         if let Some(id) = thing {
             let thing = match id {
@@ -477,12 +525,10 @@ fn named(examples: &Value) -> Value {
         .into()
 }
 
-/// Adds a type's schema and those it refers to.
-pub fn collect<T: ToSchema>(into: &mut BTreeMap<String, Value>) {
-    let mut found: Vec<(String, RefOr<Schema>)> = vec![(T::name().into(), T::schema())];
-    T::schemas(&mut found);
-    for (name, schema) in found {
-        // Consists of names, texts and numbers, so serialisation cannot fail.
-        into.insert(name, serde_json::to_value(schema).unwrap_or_default());
-    }
+/// Returns the routes of operations.
+pub fn routes(operations: impl IntoIterator<Item = Operation>) -> Router<RestState> {
+    let routed = operations
+        .into_iter()
+        .filter_map(|operation| Some((operation.path, operation.route?)));
+    routed.fold(Router::new(), |router, (path, route)| router.route(path, route))
 }

@@ -1,5 +1,6 @@
 //! Types that several resources share.
 
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::response::error::ErrorBody;
@@ -69,3 +70,8 @@ pub struct Failure {
     /// Id of the request, in campaign and contact operations.
     pub request_id: Option<String>,
 }
+
+/// An empty object.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoFields {}

@@ -37,6 +37,8 @@ pub const API_KEY: &str = "0198d1a0-0000-7000-8000-000000000015";
 pub const SESSION: &str = "0198d1a0-0000-7000-8000-000000000016";
 /// Id of an appointment.
 pub const APPOINTMENT: &str = "0198d1a0-0000-7000-8000-000000000017";
+/// Secret of a webhook endpoint.
+pub const WEBHOOK_SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 /// A stored phone number.
 pub const PHONE: &str = "+15550100010";
 /// A point in time.
@@ -332,5 +334,25 @@ pub fn row_report() -> Value {
             "code": "invalid_phone",
             "message": "`12ab` is not a phone number: write + and 7 to 15 digits, such as +15551234567",
         }],
+    })
+}
+
+/// Returns an event, as webhooks get it.
+pub fn event() -> Value {
+    json!({
+        "type": "call.ended",
+        "timestamp": AT,
+        "data": {
+            "conversationId": CONVERSATION,
+            "campaignId": CAMPAIGN,
+            "agentId": AGENT,
+            "direction": "outbound",
+            "contactName": "Maria",
+            "variables": { "city": "Lisbon" },
+            "status": "completed",
+            "conversationDuration": 42,
+            "voiceMailDetected": false,
+            "callTransferred": false,
+        },
     })
 }
