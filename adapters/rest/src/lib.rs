@@ -27,22 +27,10 @@ pub use state::checked_services::CheckedServices;
 pub use state::live_access::LiveAccess;
 pub use state::{Limits, RestState, event_stream_limit, upload_limit};
 
-use axum::{
-    Router,
-    http::StatusCode,
-    middleware,
-    routing::{delete, get, post},
-};
+use axum::{Router, http::StatusCode, middleware, routing::get};
 
 use access::{admission, auth, session};
-use described::operation::routes as routed;
-use resources::{
-    account::{api_keys, catalog, health, me, phone_numbers, safeguards, services, webhooks},
-    agents::{self, tools, transfer_rules},
-    analytics, appointments, calls, campaign_csv, campaigns,
-    contacts::{self, do_not_call},
-    conversations, knowledge_base,
-};
+use resources::{account::health, conversations};
 use response::envelope;
 
 /// Builds the whole API below `/public`. It has its own fallback, so routers merged with it must have none.
@@ -67,54 +55,7 @@ pub fn routes(state: RestState) -> Router {
             state.peers.clone(),
             conversations::to_the_holder,
         ));
-    let keyed = Router::new()
-        .route("/public/v1/me", get(me::show))
-        .route("/public/v1/me/api-key/regenerate", post(me::regenerate_key))
-        .merge(api_keys::routes())
-        .merge(session::routes())
-        .route("/public/v1/me/settings", get(me::settings).patch(me::change_settings))
-        .route("/public/v1/me/webhook-secret", get(me::webhook_secret))
-        .route("/public/v1/me/webhook-secret/rotate", post(me::rotate_webhook_secret))
-        .route("/public/v1/agents", get(agents::list))
-        .route("/public/v1/agents/create", post(agents::create))
-        .route("/public/v1/agents/test-call", post(calls::test_call::create))
-        .route(
-            "/public/v1/agents/{agentId}",
-            get(agents::show).patch(agents::patch).delete(agents::delete),
-        )
-        .route(
-            "/public/v1/agents/{agentId}/duplicate",
-            post(agents::duplicate::duplicate),
-        )
-        .merge(agents::versions::routes())
-        .route("/public/v1/contacts", get(contacts::list).post(contacts::create))
-        .route(
-            "/public/v1/contacts/{contactId}",
-            get(contacts::show).patch(contacts::patch).delete(contacts::delete),
-        )
-        .route("/public/v1/do-not-call", get(do_not_call::list).post(do_not_call::add))
-        .route("/public/v1/do-not-call/{phoneNumber}", delete(do_not_call::remove))
-        .merge(campaigns::routes())
-        .route("/public/v1/campaigns/csv", post(campaign_csv::create))
-        .route("/public/v1/campaigns/csv/check", post(campaign_csv::dry_run::check))
-        .route(
-            "/public/v1/campaigns/{campaignId}/contacts/csv",
-            post(campaign_csv::add),
-        )
-        .merge(knowledge_base::routes())
-        .merge(phone_numbers::routes())
-        .merge(catalog::routes())
-        .merge(safeguards::routes())
-        .merge(services::routes())
-        .merge(routed(tools::operations()))
-        .merge(routed(transfer_rules::operations()))
-        .merge(routed(webhooks::operations()))
-        .merge(conversations::routes())
-        .merge(analytics::routes())
-        .merge(appointments::routes())
-        .route("/public/v1/calls", post(calls::create))
-        .route("/public/v1/calls/live", get(calls::in_progress::list))
-        .route("/public/v1/calls/inbound", post(calls::inbound::create))
+    let keyed = openapi::keyed()
         .route_layer(require_key)
         .merge(at_the_holder)
         .merge(session::opening())

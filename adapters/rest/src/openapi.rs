@@ -3,23 +3,13 @@
 //! Schemas are the types next to each resource's operations. The agent's schemas come from the domain's
 //! table. Tests check every response and every route against the description.
 
-pub mod accounts;
 pub mod agents;
-pub mod analytics;
-pub mod api_keys;
-pub mod appointments;
 pub mod campaign_types;
 pub mod campaigns;
-pub mod catalog;
-pub mod contacts;
 pub mod conversations;
 mod docs;
 mod events;
-pub mod knowledge;
 pub mod live;
-pub mod phone_numbers;
-pub mod safeguards;
-pub mod services;
 pub mod sessions;
 
 use std::{
@@ -28,6 +18,7 @@ use std::{
 };
 
 use axum::{
+    Router,
     http::header,
     routing::{MethodRouter, get},
 };
@@ -43,17 +34,19 @@ use utoipa::ToSchema as _;
 use crate::{
     described::{
         answers, common, forms,
-        operation::{EXTENSION, Operation, Schemas},
+        operation::{EXTENSION, Operation, Schemas, routes},
     },
     request::{
         checked::{collect, flat},
         query::{NoParameters, Query},
     },
     resources::{
-        account::webhooks,
+        account::{api_keys, catalog, me, phone_numbers, safeguards, services, webhooks},
         agents::{AgentMetadata, tools, transfer_rules},
+        analytics, appointments, contacts, knowledge_base,
     },
     response::envelope::Pagination,
+    state::RestState,
 };
 
 pub use docs::router as docs_router;
@@ -128,6 +121,11 @@ const SAFEGUARDS: [&str; 5] = [
     "DailyCalls",
 ];
 
+/// Returns the routes of all operations that need a key, but for those that only the node which holds a call can answer.
+pub fn keyed() -> Router<RestState> {
+    routes(resources().into_iter().flat_map(|(_, _, operations)| operations))
+}
+
 /// Returns the handler that answers with the description of a service at this address.
 pub fn show<S: Clone + Send + Sync + 'static>(address: &str) -> MethodRouter<S> {
     let (address, text) = (Arc::<str>::from(address), Arc::new(OnceLock::new()));
@@ -176,12 +174,8 @@ pub fn description(address: &str) -> Value {
 
 fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
     vec![
-        (
-            "Service",
-            "Health of the service, and this description",
-            accounts::service(),
-        ),
-        ("Account", "The account behind a key", accounts::operations()),
+        ("Service", "Health of the service, and this description", me::service()),
+        ("Account", "The account behind a key", me::operations()),
         ("API keys", "Keys with scopes", api_keys::operations()),
         (
             "Sessions",
@@ -190,7 +184,11 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
         ),
         ("Carriers and providers", "Their state", services::operations()),
         ("Agents", "AI agents that talk in calls", agents::operations()),
-        ("Knowledge base", "Documents that agents use", knowledge::operations()),
+        (
+            "Knowledge base",
+            "Documents that agents use",
+            knowledge_base::operations(),
+        ),
         ("Tools", "HTTP tools that agents may use in calls", tools::operations()),
         (
             "Transfer rules",

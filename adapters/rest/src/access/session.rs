@@ -5,7 +5,7 @@ use axum::{
     extract::State,
     http::{HeaderValue, Method, header, request::Parts},
     response::{IntoResponse, Response},
-    routing::{delete, get, post},
+    routing::post,
 };
 use domain::{
     api_key::PlainKey,
@@ -101,13 +101,6 @@ pub struct SessionEnded {
     session_id: SessionId,
     /// Always true.
     ended: bool,
-}
-
-/// Returns the routes that need a key or a session.
-pub fn routes() -> Router<RestState> {
-    Router::new()
-        .route("/public/v1/session", get(list).delete(sign_out))
-        .route("/public/v1/session/{sessionId}", delete(end))
 }
 
 /// Returns the route that opens a session.
@@ -215,7 +208,8 @@ async fn sign_in(
     Ok(with_cookie(reply, entrance.set(&token)))
 }
 
-async fn list(
+/// Handles `GET /public/v1/session`.
+pub async fn list(
     State(state): State<RestState>,
     (Caller(account), caller): (Caller, CallerKey),
     Query(paging): Query<Paging>,
@@ -233,7 +227,8 @@ async fn list(
     Ok(binding.page(rows, paging.page_size, shown, place))
 }
 
-async fn sign_out(
+/// Handles `DELETE /public/v1/session`.
+pub async fn sign_out(
     State(state): State<RestState>,
     caller: (Caller, CallerKey),
     request: Parts,
@@ -244,7 +239,8 @@ async fn sign_out(
     end_one(&state, caller, id, &request).await
 }
 
-async fn end(
+/// Handles `DELETE /public/v1/session/{sessionId}`.
+pub async fn end(
     State(state): State<RestState>,
     caller: (Caller, CallerKey),
     request: Parts,

@@ -17,10 +17,10 @@ use crate::{
     },
     resources::{
         agents::{
-            AgentCreated, AgentDeleted,
+            self, AgentCreated, AgentDeleted,
             versions::{AgentDifferences, ShownVersion},
         },
-        calls::test_call::Begun,
+        calls::{self, test_call::Begun},
     },
 };
 
@@ -92,6 +92,7 @@ fn test_call() -> Operation {
         "createTestCall",
         "Talk to an agent over a WebSocket or in text",
     )
+.by(calls::test_call::create)
     .ours()
     .idempotent()
     .note(
@@ -118,6 +119,7 @@ fn duplicate() -> Operation {
         "duplicateAgent",
         "Create a copy of an agent",
     )
+    .by(agents::duplicate::duplicate)
     .ours()
     .note("Numbers that the agent answers are not copied, because one agent answers a number.")
     .idempotent()
@@ -141,11 +143,13 @@ fn versions() -> Vec<Operation> {
             "listAgentVersions",
             "List the versions of an agent, newest first",
         )
+        .by(agents::versions::list)
         .ours()
         .note("Each save of an agent is a version. The last 200 are kept.")
         .paged()
         .page::<ShownVersion>(version),
         Operation::get(one, "getAgentVersion", "Read an agent as it was in a version")
+            .by(agents::versions::show)
             .ours()
             .ok_named("Agent", samples::agent()),
         Operation::get(
@@ -153,6 +157,7 @@ fn versions() -> Vec<Operation> {
             "diffAgentVersions",
             "Compare a version of an agent with another one",
         )
+        .by(agents::versions::diff)
         .ours()
         .query(
             "against",
@@ -166,6 +171,7 @@ fn versions() -> Vec<Operation> {
             "restoreAgentVersion",
             "Make a version of an agent the present one",
         )
+        .by(agents::versions::restore)
         .ours()
         .note("A new save with the old content, which obeys the rules of `PATCH`.")
         .expects_version()
@@ -185,6 +191,7 @@ fn versions() -> Vec<Operation> {
 fn agents() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/agents", "listAgents", "List agents, newest first")
+            .by(agents::list)
             .ours()
             .query("tag", "Only agents with this tag", json!({ "type": "string" }))
             .query(
@@ -195,6 +202,7 @@ fn agents() -> Vec<Operation> {
             .paged()
             .page_named("Agent", samples::agent()),
         Operation::post("/public/v1/agents/create", "createAgent", "Create an agent")
+            .by(agents::create)
             .note("Every field except the name and the prompt has a default.")
             .idempotent()
             .body_named(
@@ -218,10 +226,12 @@ fn agents() -> Vec<Operation> {
             "getAgent",
             "Read an agent with all defaults",
         )
+        .by(agents::show)
         .warns_of("`workflow.nodes.ask.tools` names `t1`, and there is no such tool in this account")
         .versioned()
         .ok_named("Agent", samples::agent()),
         Operation::patch("/public/v1/agents/{agentId}", "updateAgent", "Change an agent")
+            .by(agents::patch)
             .note(
                 "A JSON merge patch (RFC 7396): objects merge at any depth, arrays are replaced whole, `null` resets a \
                  field to its default.",
@@ -244,6 +254,7 @@ fn agents() -> Vec<Operation> {
                 "it was changed by another request at the same time; read it again",
             ),
         Operation::delete("/public/v1/agents/{agentId}", "deleteAgent", "Delete an agent")
+            .by(agents::delete)
             .ours()
             .ok::<AgentDeleted>(json!({ "agentId": samples::AGENT, "deleted": true }))
             .conflict(

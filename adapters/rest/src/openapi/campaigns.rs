@@ -10,8 +10,11 @@ use super::campaign_types::{
 use crate::{
     described::{common::NoFields, operation::Operation, samples},
     resources::{
-        campaign_csv::dry_run::CheckedCsv,
-        campaigns::view::{Campaign, CampaignDeleted, ShownResult},
+        campaign_csv::{self, dry_run::CheckedCsv},
+        campaigns::{
+            self,
+            view::{Campaign, CampaignDeleted, ShownResult},
+        },
     },
 };
 
@@ -36,6 +39,7 @@ fn list() -> Operation {
         "listCampaigns",
         "List campaigns, newest first, without their contacts",
     )
+    .by(campaigns::list)
     .query(
         "name",
         "Text contained in the name, in any case",
@@ -79,6 +83,7 @@ fn linked(operation: Operation) -> Operation {
 
 fn create() -> Operation {
     let operation = Operation::post("/public/v1/campaigns", "createCampaign", "Create a campaign")
+        .by(campaigns::create::create)
         .ours()
         .idempotent()
         .body::<NewCampaign>(json!({
@@ -120,6 +125,7 @@ fn create_csv() -> Operation {
         "createCampaignFromCsv",
         "Create a campaign from a file",
     )
+.by(campaign_csv::create)
     .note(
         "Nothing is saved or dialed unless every row is valid. `phoneNumber phone mobile mobileNumber \
              number contactNumber telephone` are headers of the phone column, `name` and `email` of their columns; \
@@ -150,6 +156,7 @@ fn check_csv() -> Operation {
         "checkCampaignCsv",
         "Check a file of contacts without saving anything",
     )
+    .by(campaign_csv::dry_run::check)
     .ours()
     .note("A file without usable rows or columns is refused as in an upload.")
     .form::<CsvToCheck>(json!({ "file": { "file": file, "agentId": samples::AGENT } }))
@@ -173,6 +180,7 @@ fn check_csv() -> Operation {
 fn one() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/campaigns/{campaignId}", "getCampaign", "Read a campaign")
+            .by(campaigns::show)
             .ours()
             .warns()
             .versioned()
@@ -182,6 +190,7 @@ fn one() -> Vec<Operation> {
             "updateCampaign",
             "Change a campaign that is not running",
         )
+        .by(campaigns::update::patch)
         .note("Changing contacts, agent or schedule replaces a waiting job.")
         .body::<CampaignPatch>(json!({
             "nothing": {},
@@ -210,6 +219,7 @@ fn one() -> Vec<Operation> {
             "deleteCampaign",
             "Delete a campaign",
         )
+        .by(campaigns::update::delete)
         .ours()
         .ok::<CampaignDeleted>(json!({ "campaignId": samples::CAMPAIGN, "deleted": true }))
         .conflict("campaign_running", RUNNING)
@@ -222,6 +232,7 @@ fn one() -> Vec<Operation> {
             "scheduleCampaign",
             "Dial on a schedule",
         )
+        .by(campaigns::update::schedule)
         .note(
             "Dialing starts at `startTime` in the time zone, pauses after `endTime` and resumes at the next \
                  day's `startTime`. A paused or stopped campaign resumes at its `startIndex`.",
@@ -252,6 +263,7 @@ fn commands() -> Vec<Operation> {
     let nothing = || json!({ "nothing": {} });
     vec![
         Operation::post("/public/v1/campaigns/{campaignId}/launch", "launchCampaign", "Dial now")
+            .by(campaigns::launch)
             .ours()
             .optional_body::<NoFields>(nothing())
             .warns()
@@ -268,6 +280,7 @@ fn commands() -> Vec<Operation> {
             "pauseCampaign",
             "Pause dialing",
         )
+        .by(campaigns::pause)
         .ours()
         .note("Calls in progress continue to their end; no dial starts later than five seconds after the response.")
         .optional_body::<NoFields>(nothing())
@@ -279,6 +292,7 @@ fn commands() -> Vec<Operation> {
             "a draft campaign cannot be paused; allowed now: launch, schedule",
         ),
         Operation::post("/public/v1/campaigns/{campaignId}/stop", "stopCampaign", "End dialing")
+            .by(campaigns::stop)
             .ours()
             .optional_body::<StopOptions>(json!({ "nothing": {}, "now": { "hangUp": true } }))
             .warns()
@@ -310,6 +324,7 @@ fn more_to_dial() -> Vec<Operation> {
             "addCampaignContacts",
             "Add contacts to a campaign",
         )
+        .by(campaigns::add::add)
         .ours()
         .note(note)
         .idempotent()
@@ -324,6 +339,7 @@ fn more_to_dial() -> Vec<Operation> {
             "addCampaignContactsFromCsv",
             "Add the contacts of a file to a campaign",
         )
+        .by(campaign_csv::add)
         .ours()
         .note(note)
         .idempotent()
@@ -336,6 +352,7 @@ fn more_to_dial() -> Vec<Operation> {
             "callCampaignContactsAgain",
             "Call contacts again that were not reached",
         )
+        .by(campaigns::call_again::call_again)
         .ours()
         .note(
             "Each contact whose last outcome is named gets one more attempt, due at once. A call of unknown outcome \
@@ -363,6 +380,7 @@ fn more_to_dial() -> Vec<Operation> {
                 "duplicateCampaign",
                 "Create a draft with the settings and contacts of a campaign",
             )
+            .by(campaigns::duplicate::duplicate)
             .ours()
             .idempotent()
             .optional_body::<CampaignCopy>(json!({
@@ -404,6 +422,7 @@ fn results() -> Vec<Operation> {
             "campaignEvents",
             "Get the events of a campaign",
         )
+.by(campaigns::events::stream)
         .ours()
         .note(
             "Server-sent events: `campaign` (status, progress, and the `reason` of `delayed` or `failed`) \
@@ -422,6 +441,7 @@ fn results() -> Vec<Operation> {
             "listCampaignContacts",
             "List the results of each contact",
         )
+.by(campaigns::results::list)
         .ours()
         .query(
             "status",
@@ -440,6 +460,7 @@ fn results() -> Vec<Operation> {
             "campaignResults",
             "Get the results as a file",
         )
+.by(campaigns::results::file)
         .ours()
         .note(
             "Cells that a spreadsheet would interpret as formulas are escaped, phone numbers and other numbers aside. A \

@@ -16,8 +16,8 @@ use crate::described::{
     samples,
 };
 use crate::resources::{
-    calls::inbound::NewMediaSocket,
-    conversations::{export::HEADERS, peaks::RecordingPeaks},
+    calls::{self, inbound::NewMediaSocket},
+    conversations::{self, export::HEADERS, peaks::RecordingPeaks},
 };
 
 /// A call to place.
@@ -121,6 +121,7 @@ pub fn operations() -> Vec<Operation> {
             "deleteConversation",
             "Delete a conversation with all its content",
         )
+        .by(conversations::delete::delete)
         .ours()
         .ok::<ConversationDeleted>(json!({ "conversationId": samples::CONVERSATION, "deleted": true }))
         .conflict("in_use", "the conversation is in progress; end it and try again"),
@@ -129,6 +130,7 @@ pub fn operations() -> Vec<Operation> {
             "getConversation",
             "Read a conversation",
         )
+        .by(conversations::show)
         .query(
             "include",
             "`turns` adds the turns",
@@ -140,6 +142,7 @@ pub fn operations() -> Vec<Operation> {
             "listTurns",
             "List the turns of a conversation, oldest first",
         )
+        .by(conversations::turns::list)
         .note("What an older version did not record is left out.")
         .page::<Turn>(samples::turn()),
         record(
@@ -147,6 +150,7 @@ pub fn operations() -> Vec<Operation> {
             "listEvents",
             "List the events of a conversation, oldest first",
         )
+        .by(conversations::events::list)
         .note("Secrets in the arguments and answers of tools are replaced by `***`.")
         .page::<CallEvent>(samples::call_event()),
         Operation::post(
@@ -154,6 +158,7 @@ pub fn operations() -> Vec<Operation> {
             "endConversation",
             "Hang up",
         )
+        .by(conversations::end::end)
         .ours()
         .note("Responds when the conversation is over, or after ten seconds. An unanswered call is cancelled.")
         .optional_body::<NoFields>(json!({ "nothing": {} }))
@@ -164,6 +169,7 @@ pub fn operations() -> Vec<Operation> {
             "getRecording",
             "Get the recording of a conversation",
         )
+        .by(conversations::recording::recording)
         .ours()
         .header("Range", "Requested bytes, such as `bytes=0-65535`")
         .raw(
@@ -191,6 +197,7 @@ pub fn operations() -> Vec<Operation> {
             "getRecordingPeaks",
             "Get the peaks of a recording, to draw its waveform",
         )
+        .by(conversations::peaks::show)
         .ours()
         .query(
             "points",
@@ -211,11 +218,14 @@ fn record(path: &'static str, id: &str, summary: &str) -> Operation {
 }
 
 fn list() -> Operation {
-    filtered(Operation::get(
-        "/public/v1/conversations",
-        "listConversations",
-        "List conversations, newest first",
-    ))
+    filtered(
+        Operation::get(
+            "/public/v1/conversations",
+            "listConversations",
+            "List conversations, newest first",
+        )
+        .by(conversations::list),
+    )
     .query(
         "include",
         "`total` adds the number of all matching conversations to `pagination`, except with `hasRecording`",
@@ -246,7 +256,8 @@ fn export() -> Operation {
         "/public/v1/conversations/export",
         "exportConversations",
         "Get conversations as a file, newest first",
-    ))
+    )
+.by(conversations::export::export))
     .ours()
     .query(
         "format",
@@ -367,6 +378,7 @@ fn call() -> Operation {
         "metadata": samples::made(),
     });
     Operation::post("/public/v1/calls", "createCall", "Place a call")
+        .by(calls::create)
         .ours()
         .idempotent()
         .body::<NewCall>(json!({
@@ -402,6 +414,7 @@ fn inbound_call() -> Operation {
         "createInboundCall",
         "Call an agent over a WebSocket",
     )
+    .by(calls::inbound::create)
     .ours()
     .idempotent()
     .note("The call starts when the WebSocket is open, and ends when it closes.")

@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 use crate::described::{common::PhoneNumberSent, operation::Operation, samples};
 use crate::{
     resources::{
-        calls::in_progress::LiveCall,
-        conversations::live::{commands::CommandTaken, text::TextAnswer, tickets::LiveTicket},
+        calls::{self, in_progress::LiveCall},
+        conversations::live::{self, commands::CommandTaken, text::TextAnswer, tickets::LiveTicket},
     },
     state::live_access::TicketPurpose,
 };
@@ -243,6 +243,7 @@ fn commands() -> Vec<Operation> {
             "Have the agent say something",
             words,
         )
+        .by(live::commands::say)
         .note("The agent says the text once neither side is speaking. At most ten texts wait."),
         command::<NewTransfer>(
             "/public/v1/conversations/{conversationId}/transfer",
@@ -250,13 +251,15 @@ fn commands() -> Vec<Operation> {
             "Transfer a live call",
             transfer,
         )
+        .by(live::commands::transfer)
         .note("The transfer begins after its announcement."),
         command::<NewDigits>(
             "/public/v1/conversations/{conversationId}/digits",
             "pressDigits",
             "Press keys",
             json!({ "some": { "digits": "1w42#" } }),
-        ),
+        )
+        .by(live::commands::digits),
         command::<NewInstructions>(
             "/public/v1/conversations/{conversationId}/instructions",
             "instructCall",
@@ -266,6 +269,7 @@ fn commands() -> Vec<Operation> {
                 "once": { "text": "Ask for the order number.", "for": "turn" },
             }),
         )
+        .by(live::commands::instructions)
         .note("At most ten notes hold at once."),
     ]
 }
@@ -285,6 +289,7 @@ fn list() -> Operation {
         "listLiveCalls",
         "List the calls in progress, newest first",
     )
+    .by(calls::in_progress::list)
     .ours()
     .note("Contains the calls of all nodes, from the dial or the announcement to the end.")
     .query("agentId", "Only calls of this agent", uuid())

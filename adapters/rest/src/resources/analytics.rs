@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::{Router, extract::State, routing::get};
+use axum::{extract::State, routing::get};
 use domain::{
     id::{AgentId, CampaignId},
     ports::store::{CallCounts, CountedBy, CountedGroup, CountsFilter, USUAL_DAYS, days_after},
@@ -10,10 +10,12 @@ use domain::{
     time::Timestamp,
 };
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::{
     caller::Caller,
+    described::{operation::Operation, samples},
     request::{
         cursor::Binding,
         query::{Parameters, Query, RawQuery},
@@ -22,11 +24,6 @@ use crate::{
     response::{envelope::Reply, error::ApiResult},
     state::RestState,
 };
-
-/// Builds the routes of this resource.
-pub fn routes() -> Router<RestState> {
-    Router::new().route("/public/v1/analytics", get(show))
-}
 
 /// Parameters of the operation.
 #[derive(Debug, Clone)]
@@ -246,4 +243,39 @@ pub async fn show(
             .collect(),
     };
     Ok(Reply::ok(shown).with_pagination(binding.pagination(page_size, last)))
+}
+
+/// Returns the operations of analytics.
+pub fn operations() -> Vec<Operation> {
+    let uuid = || json!({ "type": "string", "format": "uuid" });
+    let time = || json!({ "type": "integer", "minimum": 0 });
+    let operation = Operation::get("/public/v1/analytics", "getAnalytics", "Count ended calls")
+        .by(show)
+        .ours()
+        .note(
+            "A call is counted under its start, shortly after its end and analysis. Times are widened to whole hours \
+             (`groupBy=hour`) or days, in UTC. At most 31 days can be read with `groupBy=hour`, else 366.",
+        )
+        .query(
+            "groupBy",
+            "Property by which calls are grouped",
+            json!({ "type": "string", "enum": CountedBy::ALL.map(CountedBy::as_str), "default": "day" }),
+        )
+        .query(
+            "startedAfter",
+            "Start of the span as a Unix time, in seconds or (from 10^11 on) milliseconds; without it, 30 days before \
+             its end",
+            time(),
+        )
+        .query(
+            "startedBefore",
+            "End of the span as a Unix time, in seconds or (from 10^11 on) milliseconds; without it, the longest span \
+             after `startedAfter`, or now",
+            time(),
+        )
+        .query("campaignId", "Only calls of this campaign", uuid())
+        .query("agentId", "Only calls of this agent", uuid())
+        .paged()
+        .page_of::<Analytics>(samples::analytics());
+    vec![operation]
 }

@@ -1,6 +1,6 @@
 //! `GET /public/v1/appointments`: appointments that the account's calls booked.
 
-use axum::{Router, extract::State, routing::get};
+use axum::extract::State;
 use domain::{
     conversation,
     id::{AgentId, AppointmentId, AttemptId, CampaignId},
@@ -8,11 +8,12 @@ use domain::{
     ports::store::{AppointmentFilter, ListedAppointment},
 };
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::{
     caller::Caller,
+    described::{operation::Operation, samples},
     request::{
         cursor::Binding,
         query::{Paging, Parameters, Query, RawQuery},
@@ -21,11 +22,6 @@ use crate::{
     response::{envelope::Reply, error::ApiResult},
     state::RestState,
 };
-
-/// Builds the routes of this resource.
-pub fn routes() -> Router<RestState> {
-    Router::new().route("/public/v1/appointments", get(list))
-}
 
 /// A booked appointment and its call.
 #[derive(Debug, Serialize, ToSchema)]
@@ -108,4 +104,42 @@ async fn list(
         .await?;
     let place = |row: &ListedAppointment| (row.appointment.wish.starts_at, row.appointment.id.to_string());
     Ok(binding.page(rows, paging.page_size, view, place))
+}
+
+/// Returns the operations of appointments.
+pub fn operations() -> Vec<Operation> {
+    let uuid = || json!({ "type": "string", "format": "uuid" });
+    let time = || json!({ "type": "integer", "minimum": 0 });
+    let sample = json!({
+        "appointmentId": samples::APPOINTMENT, "conversationId": samples::CONVERSATION, "agentId": samples::AGENT,
+        "agentName": "Ava", "contactNumber": samples::PHONE, "contactName": "Maria",
+        "appointmentScheduled": {
+            "dateTime": "2026-06-09T09:30:00+01:00", "endDateTime": "2026-06-09T10:00:00+01:00",
+            "timezone": "Europe/Lisbon", "provider": "google", "calendarId": "primary", "eventId": "a1b2",
+            "confirmed": true, "attendee": { "name": "Maria", "email": "maria@example.com" },
+        },
+    });
+    let operation = Operation::get(
+        "/public/v1/appointments",
+        "listAppointments",
+        "List booked appointments by their start",
+    )
+    .by(list)
+    .ours()
+    .note("Contains all appointments that calls booked, not those that were only agreed on.")
+    .query("agentId", "Only appointments that this agent booked", uuid())
+    .query("campaignId", "Only appointments of this campaign's calls", uuid())
+    .query(
+        "from",
+        "Earliest start as a Unix time, in seconds or milliseconds",
+        time(),
+    )
+    .query(
+        "to",
+        "Unix time before which they start, in seconds or milliseconds",
+        time(),
+    )
+    .paged()
+    .page::<Appointment>(sample);
+    vec![operation]
 }

@@ -18,12 +18,7 @@ pub mod variables;
 pub mod view;
 
 use actors::campaign::CampaignCommand;
-use axum::{
-    Router,
-    extract::State,
-    response::Response,
-    routing::{get, post},
-};
+use axum::{extract::State, response::Response};
 use domain::{
     ports::store::{CampaignFilter, CampaignStatus},
     time::Timestamp,
@@ -45,34 +40,6 @@ use command::{Target, no_fields};
 use view::Campaign;
 
 pub use stream::Answer;
-
-/// Builds the routes of this resource.
-pub fn routes() -> Router<RestState> {
-    Router::new()
-        .route("/public/v1/campaigns", get(list).post(create::create))
-        .route(
-            "/public/v1/campaigns/{campaignId}",
-            get(show).patch(update::patch).delete(update::delete),
-        )
-        .route("/public/v1/campaigns/{campaignId}/schedule", post(update::schedule))
-        .route(
-            "/public/v1/campaigns/{campaignId}/contacts",
-            get(results::list).post(add::add),
-        )
-        .route(
-            "/public/v1/campaigns/{campaignId}/call-again",
-            post(call_again::call_again),
-        )
-        .route(
-            "/public/v1/campaigns/{campaignId}/duplicate",
-            post(duplicate::duplicate),
-        )
-        .route("/public/v1/campaigns/{campaignId}/results.csv", get(results::file))
-        .route("/public/v1/campaigns/{campaignId}/events", get(events::stream))
-        .route("/public/v1/campaigns/{campaignId}/launch", post(launch))
-        .route("/public/v1/campaigns/{campaignId}/pause", post(pause))
-        .route("/public/v1/campaigns/{campaignId}/stop", post(stop))
-}
 
 /// Parameters of the list.
 #[derive(Debug, Clone)]

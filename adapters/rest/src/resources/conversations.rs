@@ -40,29 +40,6 @@ use crate::{
     state::RestState,
 };
 
-/// Builds the routes of this resource.
-pub fn routes() -> Router<RestState> {
-    Router::new()
-        .route("/public/v1/conversations", get(list))
-        .route("/public/v1/conversations/export", get(export::export))
-        .route(
-            "/public/v1/conversations/{conversationId}",
-            get(show).delete(delete::delete),
-        )
-        .route("/public/v1/conversations/{conversationId}/end", post(end::end))
-        .merge(live::commands::routes())
-        .route("/public/v1/conversations/{conversationId}/turns", get(turns::list))
-        .route("/public/v1/conversations/{conversationId}/events", get(events::list))
-        .route(
-            "/public/v1/conversations/{conversationId}/recording",
-            get(recording::recording),
-        )
-        .route(
-            "/public/v1/conversations/{conversationId}/recording/peaks",
-            get(peaks::show),
-        )
-}
-
 /// Builds the routes that only the node which holds the call can answer, for clients with a key or session.
 pub fn routes_at_the_holder() -> Router<RestState> {
     Router::new()

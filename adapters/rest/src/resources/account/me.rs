@@ -1,30 +1,31 @@
 //! The account of the key: its identity, settings, key, and the secret that signs its webhooks.
 
 use axum::extract::State;
+use domain::{
+    account_settings::AccountSettings,
+    accounts::generate_webhook_secret,
+    api_key::{PlainKey, generate_key},
+    id::AccountId,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::{
     caller::{Caller, CallerKey, Credential},
-    described::common::NoFields,
+    described::{common::NoFields, operation::Operation, samples},
     request::{
         body::{JsonObject, OptionalBody},
         fields::{Fields, patched},
         optimistic::until_written,
         query::{NoParameters, Query},
     },
+    resources::account::health::Health,
     response::{
         envelope::Reply,
         error::{ApiResult, OrNoSuch},
     },
     state::RestState,
-};
-use domain::{
-    account_settings::AccountSettings,
-    accounts::generate_webhook_secret,
-    api_key::{PlainKey, generate_key},
-    id::AccountId,
 };
 
 /// The account that owns the key.
@@ -148,4 +149,87 @@ pub async fn rotate_webhook_secret(
     let secret = generate_webhook_secret();
     state.store.rotate_webhook_secret(account.id, secret.clone()).await?;
     Ok(Reply::ok(WebhookSecret { webhook_secret: secret }))
+}
+
+/// Returns the operations of the service itself.
+pub fn service() -> Vec<Operation> {
+    vec![
+        Operation::get("/public/health", "health", "Check whether the service is reachable")
+            .keyless()
+            .ok::<Health>(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
+            .fails(503, "unavailable", "the database is not available; try again"),
+        Operation::get("/public/openapi.json", "openapi", "Get this description")
+            .ours()
+            .keyless()
+            .raw(
+                "200",
+                "application/json",
+                "The OpenAPI description, without the envelope",
+                json!({ "type": "object", "additionalProperties": true }),
+                json!({ "openapi": "3.1.0" }),
+            ),
+    ]
+}
+
+/// Changes of the settings (RFC 7396). `null` resets one to its default.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SettingsPatch {
+    /// Country by whose plan numbers without `+` are read (ISO 3166, two letters).
+    pub default_country: Option<String>,
+    /// Zone of the times in files (IANA).
+    pub timezone: Option<String>,
+}
+
+/// Returns the operations of the account.
+pub fn operations() -> Vec<Operation> {
+    let secret = json!({ "webhookSecret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" });
+    let settings = json!({ "defaultCountry": "DE", "timezone": "Europe/Berlin" });
+    vec![
+        Operation::get("/public/v1/me", "me", "Get the account of the key")
+.by(show)
+            .ok::<Identity>(json!({ "userId": samples::USER, "email": samples::EMAIL })),
+        Operation::post(
+            "/public/v1/me/api-key/regenerate",
+            "regenerateApiKey",
+            "Replace the account's own key",
+        )
+.by(regenerate_key)
+        .ours()
+        .note(
+            "The old key stops working at once, and added keys stay. The new one has all scopes and is shown only once. The \
+             sessions opened with the old key end, except one that sends this request.",
+        )
+        .optional_body::<NoFields>(json!({ "nothing": {} }))
+        .ok::<ApiKey>(json!({ "apiKey": "rb_3f9c1d2e4b5a69788796a5b4c3d2e1f0" })),
+        Operation::get("/public/v1/me/settings", "getSettings", "Read the account's settings")
+.by(settings)
+            .ours()
+            .ok::<AccountSettings>(settings.clone()),
+        Operation::patch("/public/v1/me/settings", "updateSettings", "Change the account's settings")
+.by(change_settings)
+            .ours()
+            .note("They apply to numbers, files and exports from the response on.")
+            .body::<SettingsPatch>(json!({ "nothing": {}, "some": settings }))
+            .ok::<AccountSettings>(settings)
+            .invalid("defaultCountry", "not_allowed", "`Germany` is not a country; write the two letters of ISO 3166, such as `DE`"),
+        Operation::get(
+            "/public/v1/me/webhook-secret",
+            "webhookSecret",
+            "Get the secret that signs webhook deliveries",
+        )
+.by(webhook_secret)
+        .ours()
+        .ok::<WebhookSecret>(secret.clone()),
+        Operation::post(
+            "/public/v1/me/webhook-secret/rotate",
+            "rotateWebhookSecret",
+            "Replace the secret that signs webhook deliveries",
+        )
+.by(rotate_webhook_secret)
+        .ours()
+        .note("The old secret stays valid for 24 hours.")
+        .optional_body::<NoFields>(json!({ "nothing": {} }))
+        .ok::<WebhookSecret>(secret),
+    ]
 }

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, HashSet};
 
 use axum::{
-    Router,
     extract::State,
     routing::{get, patch},
 };
@@ -24,6 +23,7 @@ use utoipa::ToSchema;
 
 use crate::{
     caller::Caller,
+    described::{operation::Operation, samples},
     request::{
         body::JsonObject,
         cursor::Binding,
@@ -64,13 +64,6 @@ pub struct AgentOfNumber {
     name: String,
     /// Whether the agent answers calls to the number. Otherwise the number is a caller ID of its calls only.
     answers: bool,
-}
-
-/// Returns the routes of phone numbers.
-pub fn routes() -> Router<RestState> {
-    Router::new()
-        .route("/public/v1/phone-numbers", get(list))
-        .route("/public/v1/phone-numbers/{phoneNumber}", patch(assign))
 }
 
 async fn list(
@@ -268,4 +261,60 @@ fn without(row: &AgentRow, number: &PhoneNumber) -> Vec<Value> {
     let mut entries = entries(row);
     entries.retain(|entry| !is_of(entry, number));
     entries
+}
+
+/// The agent to which a number is assigned.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NumberAssignment {
+    /// Agent that gets the number; `null` removes it from the `phoneNumbers` of all agents.
+    #[schema(required = true, format = "uuid")]
+    pub agent_id: Option<String>,
+}
+
+fn sample() -> Value {
+    let agent = json!({ "agentId": samples::AGENT, "name": "Ava", "answers": true });
+    json!({ "phoneNumber": samples::PHONE, "provider": "twilio", "agents": [agent] })
+}
+
+/// Returns the operations of phone numbers.
+pub fn operations() -> Vec<Operation> {
+    vec![
+        Operation::get(
+            "/public/v1/phone-numbers",
+            "listPhoneNumbers",
+            "List phone numbers and their agents",
+        )
+.by(list)
+        .ours()
+        .note(
+            "The numbers that agents of the account name, and those of the carriers that no agent of another account \
+             names, in the order of their digits. The lists of Twilio, SignalWire and Telnyx are kept for 10 minutes; the \
+             numbers of a carrier that does not answer are missing.",
+        )
+        .paged()
+        .page::<NumberDetails>(sample()),
+        Operation::patch(
+            "/public/v1/phone-numbers/{phoneNumber}",
+            "assignPhoneNumber",
+            "Assign a number to an agent, or take it from all",
+        )
+.by(assign)
+        .ours()
+        .note(
+            "Has the effect of a change of the agent's `phoneNumbers`, with the same rules. Agents that only rotate \
+             the number as a caller ID keep it.",
+        )
+        .body::<NumberAssignment>(json!({
+            "assign": { "agentId": samples::AGENT },
+            "remove": { "agentId": null },
+        }))
+        .ok::<NumberDetails>(sample())
+        .missing("number")
+        .conflict(
+            "number_in_use",
+            "+15550100010: belongs to another account, or is answered by another agent with direction `inbound` or \
+             `both`; leave it out, or remove it from that agent first",
+        ),
+    ]
 }

@@ -2,18 +2,15 @@
 
 use std::time::Duration;
 
-use axum::{
-    Router,
-    extract::State,
-    routing::{get, post},
-};
+use axum::extract::State;
 use domain::ports::services::{CheckReport, Service};
 use serde::Serialize;
+use serde_json::json;
 use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
 
 use crate::{
-    described::common::NoFields,
+    described::{common::NoFields, operation::Operation},
     request::{
         body::OptionalBody,
         path_id::PathId,
@@ -40,13 +37,6 @@ pub struct ServiceOverview {
     /// Reasons why the node takes no new work, as in `GET /ready`; empty if it does.
     #[schema(value_type = Vec<String>)]
     problems: Vec<&'static str>,
-}
-
-/// Returns the routes of services.
-pub fn routes() -> Router<RestState> {
-    Router::new()
-        .route("/public/v1/services", get(list))
-        .route("/public/v1/services/{serviceName}/check", post(check))
 }
 
 async fn list(State(state): State<RestState>, _: Query<NoParameters>) -> Reply {
@@ -89,4 +79,35 @@ async fn check(
         report
     });
     check.await.map(Reply::ok).map_err(|_| ApiError::Internal)
+}
+
+/// Returns the operations of services.
+pub fn operations() -> Vec<Operation> {
+    let service = json!({
+        "name": "carrier-twilio", "kind": "carrier", "provider": "twilio", "rank": 1, "configured": true,
+        "outage": { "since": "2026-05-05T09:12:07.120000Z", "reason": "connection refused" },
+        "settings": ["TWILIO_ACCOUNT_SID", "TWILIO_AUTH_TOKEN", "RINGBACK_PUBLIC_URL"],
+    });
+    let url = "https://calls.example.com/carriers/twilio/inbound";
+    let entry = json!({ "at": "each number, \"A call comes in\", webhook, POST", "value": url });
+    let report = json!({ "works": true, "message": "account active", "numbers": ["+15550000001"], "enter": [entry] });
+    let check = "/public/v1/services/{serviceName}/check";
+    vec![
+        Operation::get("/public/v1/services", "listServices", "List carriers and providers")
+.by(list)
+            .ours()
+            .note("All accounts see the same. Settings are named, and their values never shown.")
+            .ok::<ServiceOverview>(json!({ "services": [service], "problems": ["disk_full"] })),
+        Operation::post(check, "checkService", "Check a carrier or provider")
+.by(check)
+            .ours()
+            .note(
+                "Sends small real requests, for at most 60 s. Within 10 s after a check, its result is returned again. The \
+                 status is 200 also if the service does not work.",
+            )
+            .optional_body::<NoFields>(json!({ "nothing": {} }))
+            .ok::<CheckReport>(report)
+            .fails(404, "not_found", "there is no service `llm-grok`; `GET /public/v1/services` lists all")
+            .conflict("not_configured", "`llm-groq` is not configured: set GROQ_API_KEY"),
+    ]
 }

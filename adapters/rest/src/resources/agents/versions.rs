@@ -1,10 +1,8 @@
 //! Versions of an agent: listed, read, compared and restored.
 
 use axum::{
-    Router,
     extract::{FromRequestParts, Path, State},
     http::request::Parts,
-    routing::{get, post},
 };
 use domain::{
     agent::{self, DIFFERENCES_LISTED, Difference},
@@ -64,18 +62,9 @@ pub struct AgentDifferences {
     pub differences: Vec<Difference>,
 }
 
-/// Returns the routes of an agent's versions.
-pub fn routes() -> Router<RestState> {
-    Router::new()
-        .route("/public/v1/agents/{agentId}/versions", get(list))
-        .route("/public/v1/agents/{agentId}/versions/{version}", get(show))
-        .route("/public/v1/agents/{agentId}/versions/{version}/diff", get(diff))
-        .route("/public/v1/agents/{agentId}/versions/{version}/restore", post(restore))
-}
-
 /// Agent and version in the path.
 #[derive(Debug, Clone, Copy)]
-struct VersionPath(AgentId, i64);
+pub struct VersionPath(AgentId, i64);
 
 impl<S: Sync + Send> FromRequestParts<S> for VersionPath {
     type Rejection = ApiError;
@@ -88,7 +77,8 @@ impl<S: Sync + Send> FromRequestParts<S> for VersionPath {
     }
 }
 
-async fn list(
+/// Handles the request.
+pub async fn list(
     State(state): State<RestState>,
     Caller(account): Caller,
     PathId(id): PathId<AgentId>,
@@ -112,7 +102,8 @@ fn shown(row: &AgentVersion) -> ShownVersion {
     }
 }
 
-async fn show(
+/// Handles the request.
+pub async fn show(
     State(state): State<RestState>,
     Caller(account): Caller,
     VersionPath(id, version): VersionPath,
@@ -138,7 +129,8 @@ impl Parameters for DiffParameters {
     }
 }
 
-async fn diff(
+/// Handles the request.
+pub async fn diff(
     State(state): State<RestState>,
     Caller(account): Caller,
     VersionPath(id, version): VersionPath,
@@ -164,7 +156,7 @@ async fn diff(
 }
 
 /// Saves an old version again, as a change to the agent's whole document.
-async fn restore(
+pub async fn restore(
     State(state): State<RestState>,
     Caller(account): Caller,
     VersionPath(id, version): VersionPath,

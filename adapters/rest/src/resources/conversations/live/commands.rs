@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use actors::call::{CallCommand, CommandAnswer, CommandKind};
-use axum::{Router, extract::State, routing::post};
+use axum::extract::State;
 use domain::{
     agent::{NumberTransfer, TransferDestination},
     id::{AccountId, AttemptId},
@@ -48,18 +48,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Kinds of transfers.
 const TRANSFER_TYPES: [&str; 3] = ["blind", "conference", "sip_refer"];
 
-/// Returns the routes of commands to live calls.
-pub fn routes() -> Router<RestState> {
-    Router::new()
-        .route("/public/v1/conversations/{conversationId}/say", post(say))
-        .route("/public/v1/conversations/{conversationId}/transfer", post(transfer))
-        .route("/public/v1/conversations/{conversationId}/digits", post(digits))
-        .route(
-            "/public/v1/conversations/{conversationId}/instructions",
-            post(instructions),
-        )
-}
-
 /// A command that the call has accepted.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -71,7 +59,8 @@ pub struct CommandTaken {
 
 type Body = (PathId<AttemptId>, Query<NoParameters>, JsonObject);
 
-async fn say(
+/// Handles the request.
+pub async fn say(
     State(state): State<RestState>,
     (Caller(account), key): (Caller, CallerKey),
     (PathId(id), _, JsonObject(body)): Body,
@@ -87,7 +76,8 @@ async fn say(
     send((&state, account.id, key), id, (fields, kind)).await
 }
 
-async fn transfer(
+/// Handles the request.
+pub async fn transfer(
     State(state): State<RestState>,
     (Caller(account), key): (Caller, CallerKey),
     (PathId(id), _, JsonObject(body)): Body,
@@ -121,7 +111,8 @@ async fn transfer(
     send((&state, account.id, key), id, (fields, kind)).await
 }
 
-async fn digits(
+/// Handles the request.
+pub async fn digits(
     State(state): State<RestState>,
     (Caller(account), key): (Caller, CallerKey),
     (PathId(id), _, JsonObject(body)): Body,
@@ -142,7 +133,8 @@ async fn digits(
     send((&state, account.id, key), id, (fields, kind)).await
 }
 
-async fn instructions(
+/// Handles the request.
+pub async fn instructions(
     State(state): State<RestState>,
     (Caller(account), key): (Caller, CallerKey),
     (PathId(id), _, JsonObject(body)): Body,
