@@ -12,9 +12,16 @@ use crate::response::error::ErrorBody;
 pub struct PhoneNumberSent(pub String);
 
 /// A name: not blank, at most 200 characters. White space around it is removed.
-#[derive(ToSchema)]
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(from = "String")]
 #[schema(max_length = 200, pattern = r"\S", example = "Check-ups")]
 pub struct Name(pub String);
+
+impl From<String> for Name {
+    fn from(text: String) -> Self {
+        Self(text.trim().to_owned())
+    }
+}
 
 /// An e-mail address whose domain has a dot.
 #[derive(ToSchema)]

@@ -7,7 +7,7 @@ use domain::agent::nullable;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::request::checked::{collect, flat};
+use crate::request::checked::{collect, flat, may_be_null};
 
 /// Rules of a field that an answer does not repeat.
 const RULES: [&str; 7] = [
@@ -53,12 +53,14 @@ fn patch_of(of: &str, name: &str, all: &BTreeMap<String, Value>, patches: &mut B
     let mut schema = flat(&all[of], all);
     let required = schema["required"].clone();
     remove(&mut schema, &["required"]);
+    // Either all fields of a type have a default in its schema, or none.
+    let has_presets = properties_of(&mut schema).any(|(_, property)| property.get("default").is_some());
     let about = schema["description"]
         .as_str()
         .map(|about| format!("Changes (RFC 7396): {about}"));
     schema["description"] = about.into();
     for (name, property) in properties_of(&mut schema) {
-        let is_preset = remove(property, &["default"]) || !lists(&required, name);
+        remove(property, &["default"]);
         let part = reference_of(property).map(str::to_owned);
         // A part that requires fields has a patch of its own.
         if let Some(part) = part.filter(|part| all[part]["required"].is_array()) {
@@ -66,7 +68,7 @@ fn patch_of(of: &str, name: &str, all: &BTreeMap<String, Value>, patches: &mut B
             property["$ref"] = format!("#/components/schemas/{own}").into();
             patch_of(&part, &own, all, patches);
         }
-        if is_preset {
+        if has_presets || !lists(&required, name) {
             or_null(property);
         }
     }
@@ -99,7 +101,7 @@ fn plain(schema: &mut Value, all: &BTreeMap<String, Value>) {
         let description = schema["description"].clone();
         *schema = named.clone();
         match description {
-            Value::Null => drop(remove(schema, &["description"])),
+            Value::Null => remove(schema, &["description"]),
             text => schema["description"] = text,
         }
     }
@@ -123,22 +125,10 @@ fn lists(names: &Value, name: &str) -> bool {
         .is_some_and(|names| names.iter().any(|known| known == name))
 }
 
-/// Removes these fields. Returns whether there was one.
-fn remove(schema: &mut Value, names: &[&str]) -> bool {
-    let Some(fields) = schema.as_object_mut() else {
-        return false;
-    };
-    let all = fields.len();
-    fields.retain(|name, _| !names.contains(&name.as_str()));
-    fields.len() < all
-}
-
-fn may_be_null(schema: &Value) -> bool {
-    let types = schema["type"].as_array().into_iter().flatten();
-    let choices = schema["oneOf"].as_array().into_iter().flatten();
-    types
-        .chain(choices.map(|choice| &choice["type"]))
-        .any(|name| name == "null")
+fn remove(schema: &mut Value, names: &[&str]) {
+    if let Some(fields) = schema.as_object_mut() {
+        fields.retain(|name, _| !names.contains(&name.as_str()));
+    }
 }
 
 fn or_null(schema: &mut Value) {

@@ -10,14 +10,11 @@ use utoipa::{
 
 use super::conversations::{Variable, VariableName};
 use crate::{
-    described::{
-        common::{Name, NoFields},
-        operation::Operation,
-        samples,
-    },
+    described::{common::NoFields, operation::Operation, samples},
     resources::{
         agents::{
             self, AgentCreated, AgentDeleted,
+            duplicate::AgentCopy,
             versions::{AgentDifferences, ShownVersion},
         },
         calls::{self, test_call::Begun},
@@ -30,14 +27,6 @@ const LIMIT: &str = "`conversationConfig.tts.stability` has no effect on voice `
 
 const LEFT_OUT: &str = "`phoneNumbers` is not copied, because one agent answers a number: +15550100010; give the copy \
      numbers of its own";
-
-/// A copy to make.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AgentCopy {
-    /// Name of the copy; without it `NAME (copy)`.
-    pub name: Option<Name>,
-}
 
 /// A call with which an agent is tried out. It has either `agentId` or `agent`.
 #[derive(ToSchema)]

@@ -4,7 +4,6 @@ use domain::campaign_options::CampaignOptions;
 use utoipa::ToSchema;
 
 use crate::described::common::{Email, Name, PhoneNumberSent};
-use crate::resources::campaigns::call_again::LastOutcome;
 
 /// A contact to call. Up to 100 custom fields of 4 KiB each are stored, and are available as variables in the call.
 #[derive(ToSchema)]
@@ -174,37 +173,6 @@ file_form! {
     }
 }
 
-/// Contacts to call again.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CallAgainOptions {
-    /// Last outcomes of the contacts; `failed` by default, which includes `no-answer`, `busy` and `rejected`.
-    #[schema(required = false, min_items = 1)]
-    pub outcomes: Vec<LastOutcome>,
-}
-
-/// Contacts of a copy.
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-pub enum CopiedContacts {
-    /// All contacts, none of them called.
-    All,
-    /// No contacts.
-    None,
-}
-
-/// Options of a copy.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CampaignCopy {
-    /// Name of the copy; without it, the name with ` (copy)`.
-    #[schema(required = false)]
-    pub name: Name,
-    /// Contacts of the copy; `all` by default.
-    #[schema(required = false)]
-    pub contacts: CopiedContacts,
-}
-
 /// Changes of a campaign. Omitted fields stay unchanged. `null` clears parts of the schedule.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -263,13 +231,4 @@ pub struct NewSchedule {
     /// IANA name of the time zone.
     #[schema(example = "Europe/Berlin")]
     pub timezone: String,
-}
-
-/// Options of a stop.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct StopOptions {
-    /// Whether to hang up the calls in progress, too.
-    #[schema(default = false)]
-    pub hang_up: Option<bool>,
 }

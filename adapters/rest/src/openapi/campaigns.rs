@@ -4,15 +4,16 @@ use domain::ports::store::{CalledAgain, ContactsAdded};
 use serde_json::{Value, json};
 
 use super::campaign_types::{
-    CallAgainOptions, CampaignCopy, CampaignPatch, CsvToCheck, MoreContacts, MoreCsvContacts, NewCampaign,
-    NewCsvCampaign, NewSchedule, StopOptions,
+    CampaignPatch, CsvToCheck, MoreContacts, MoreCsvContacts, NewCampaign, NewCsvCampaign, NewSchedule,
 };
 use crate::{
     described::{common::NoFields, operation::Operation, samples},
     resources::{
         campaign_csv::{self, dry_run::CheckedCsv},
         campaigns::{
-            self,
+            self, StopOptions,
+            call_again::CallAgainOptions,
+            duplicate::CampaignCopy,
             view::{Campaign, CampaignDeleted, ShownResult},
         },
     },

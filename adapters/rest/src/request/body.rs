@@ -65,7 +65,7 @@ impl<S: Sync, T: ToSchema + DeserializeOwned + 'static> FromRequest<S> for JsonB
 
     async fn from_request(request: Request, state: &S) -> ApiResult<Self> {
         let JsonObject(body) = JsonObject::from_request(request, state).await?;
-        checked::read(body).map(Self)
+        checked::read(&body).map(Self)
     }
 }
 
@@ -78,7 +78,7 @@ impl<S: Sync, T: ToSchema + DeserializeOwned + 'static> FromRequest<S> for Optio
 
     async fn from_request(request: Request, state: &S) -> ApiResult<Self> {
         let OptionalJsonObject(body) = OptionalJsonObject::from_request(request, state).await?;
-        checked::read(body).map(Self)
+        checked::read(&body).map(Self)
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use domain::{agent::Problem, suggestion::suggestion};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 use utoipa::{
     ToSchema,
@@ -44,14 +44,23 @@ pub struct Checked<T> {
 
 impl<T: ToSchema + DeserializeOwned + 'static> Checked<T> {
     /// Checks a body against the schema of `T`.
-    pub fn of(body: &Value) -> Self {
+    pub fn of(body: &Map<String, Value>) -> Self {
+        Self::with(body, false)
+    }
+
+    /// Checks a body that changes something. Here `null` is a value, which not every field takes.
+    pub fn change(body: &Map<String, Value>) -> Self {
+        Self::with(body, true)
+    }
+
+    fn with(body: &Map<String, Value>, takes_null: bool) -> Self {
         let schemas = schemas_of::<T>();
         let mut check = Check {
             schemas: &schemas,
+            takes_null,
             problems: Vec::new(),
         };
-        let sound = check.value("", body, &schemas.root);
-        let sound = sound.and_then(|sound| sound.as_object().cloned()).unwrap_or_default();
+        let sound = check.fields("", body, &schemas.root);
         Self {
             sound,
             problems: check.problems,
@@ -75,29 +84,58 @@ impl<T: ToSchema + DeserializeOwned + 'static> Checked<T> {
         self.problems.push(Problem::new(path, code, message));
     }
 
+    /// Returns whether a field whose path begins like this has a problem.
+    pub fn is_refused(&self, path: &str) -> bool {
+        self.problems.iter().any(|problem| problem.path.starts_with(path))
+    }
+
     /// Returns a field that is present and has no problem.
     pub fn sound(&self, name: &str) -> Option<&Value> {
         self.sound.get(name)
     }
 
+    /// Returns the object that has the field at a path, and the field's name.
+    fn holder<'p>(&mut self, path: &'p str) -> Option<(&mut Map<String, Value>, &'p str)> {
+        match path.split_once('.') {
+            None => Some((&mut self.sound, path)),
+            Some((part, name)) => Some((self.sound.get_mut(part)?.as_object_mut()?, name)),
+        }
+    }
+
     /// Parses the text of a field, if it is present and sound, and keeps what comes of it.
-    pub fn parse<V: Into<Value>>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<V, Reason>) {
-        let parsed = self.sound(name).and_then(Value::as_str).map(parse);
-        match parsed {
-            Some(Ok(parsed)) => drop(self.sound.insert(name.to_owned(), parsed.into())),
-            Some(Err(reason)) => self.problem(name, reason),
+    pub fn parse(&mut self, path: &str, parse: impl FnOnce(&str) -> Result<String, Reason>) {
+        let Some((fields, name)) = self.holder(path) else {
+            return;
+        };
+        match fields.get(name).and_then(Value::as_str).map(parse) {
+            Some(Ok(parsed)) => drop(fields.insert(name.to_owned(), parsed.into())),
+            Some(Err(reason)) => {
+                fields.remove(name);
+                self.problem(path, reason);
+            }
             None => {}
         }
     }
 
     /// Parses the texts of a list, if it is present, and reports each that cannot be parsed.
-    pub fn parse_items(&mut self, name: &str, parse: impl Fn(&str) -> Result<(), Reason>) {
-        let items = self.sound(name).and_then(Value::as_array);
-        let texts = items.into_iter().flatten().enumerate();
-        let refused = texts.filter_map(|(at, item)| Some((at, parse(item.as_str()?).err()?)));
-        let refused = refused.map(|(at, (code, message))| Problem::new(format!("{name}[{at}]"), code, message));
-        let refused: Vec<Problem> = refused.collect();
+    pub fn parse_items(&mut self, path: &str, mut parse: impl FnMut(&str) -> Result<(), Reason>) {
+        let items = self.holder(path);
+        let items = items.and_then(|(fields, name)| fields.get(name)?.as_array());
+        let mut refused = Vec::new();
+        for (at, item) in items.into_iter().flatten().enumerate() {
+            if let Some(Err((code, message))) = item.as_str().map(&mut parse) {
+                refused.push(Problem::new(format!("{path}[{at}]"), code, message));
+            }
+        }
         self.problems.extend(refused);
+    }
+
+    /// Returns what the sound fields say, with defaults for the others.
+    pub fn so_far(&self) -> T
+    where
+        T: Default,
+    {
+        serde_json::from_value(Value::Object(self.sound.clone())).unwrap_or_default()
     }
 
     /// Ends the reading. Returns all problems as an error, if there are any.
@@ -112,9 +150,14 @@ impl<T: ToSchema + DeserializeOwned + 'static> Checked<T> {
     }
 }
 
+/// Reads a field that may be null. One that is missing needs a default.
+pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(value).map(Some)
+}
+
 /// Reads a body that its schema describes completely.
-pub fn read<T: ToSchema + DeserializeOwned + 'static>(body: Map<String, Value>) -> ApiResult<T> {
-    Checked::of(&Value::Object(body)).end()
+pub fn read<T: ToSchema + DeserializeOwned + 'static>(body: &Map<String, Value>) -> ApiResult<T> {
+    Checked::of(body).end()
 }
 
 /// A type's schema, and those that it refers to.
@@ -181,6 +224,7 @@ pub fn flat(schema: &Value, all: &BTreeMap<String, Value>) -> Value {
 
 struct Check<'s> {
     schemas: &'s Schemas,
+    takes_null: bool,
     problems: Vec<Problem>,
 }
 
@@ -227,37 +271,49 @@ impl Check<'_> {
 
     fn object(&mut self, path: &str, value: &Value, schema: &Value) -> Option<Value> {
         self.typed(path, value, "an object", Value::is_object)?;
-        let (Some(map), Some(properties)) = (value.as_object(), schema["properties"].as_object()) else {
-            return Some(value.clone());
-        };
+        match value.as_object() {
+            Some(map) if schema["properties"].is_object() => Some(self.fields(path, map, schema).into()),
+            _ => Some(value.clone()),
+        }
+    }
+
+    fn fields(&mut self, path: &str, map: &Map<String, Value>, schema: &Value) -> Map<String, Value> {
         let mut sound = Map::new();
+        let properties = schema["properties"].as_object();
         for (name, value) in map {
             let path = joined(path, name);
-            match properties.get(name) {
-                Some(_) if value.is_null() => {}
-                Some(schema) => {
-                    let value = self.value(&path, value, schema);
-                    sound.extend(value.map(|value| (name.clone(), value)));
-                }
-                None if schema["additionalProperties"].is_object() || schema["additionalProperties"] == true => {
-                    sound.insert(name.clone(), value.clone());
-                }
+            let property = properties.and_then(|properties| properties.get(name));
+            let value = match property {
+                Some(property) if value.is_null() => self.null(&path, property),
+                Some(property) => self.value(&path, value, property),
                 None => {
-                    let names: Vec<&str> = properties.keys().map(String::as_str).collect();
-                    self.report(
-                        &path,
-                        "unknown_field",
-                        format!("is not a known field{}", suggestion(name, &names)),
-                    );
+                    let names = properties.into_iter().flat_map(|properties| properties.keys());
+                    let names: Vec<&str> = names.map(String::as_str).collect();
+                    let message = format!("is not a known field{}", suggestion(name, &names));
+                    self.report(&path, "unknown_field", message);
+                    None
                 }
-            }
+            };
+            sound.extend(value.map(|value| (name.clone(), value)));
         }
         let required = schema["required"].as_array().into_iter().flatten();
-        let missing = required.filter_map(Value::as_str);
-        for name in missing.filter(|name| map.get(*name).unwrap_or(&Value::Null).is_null()) {
-            self.report(&joined(path, name), "required", "is required".into());
+        for name in required.filter_map(Value::as_str) {
+            if map.get(name).unwrap_or(&Value::Null).is_null() {
+                self.report(&joined(path, name), "required", "is required".into());
+            }
         }
-        Some(Value::Object(sound))
+        sound
+    }
+
+    fn null(&mut self, path: &str, schema: &Value) -> Option<Value> {
+        if self.takes_null && may_be_null(schema) {
+            return Some(Value::Null);
+        }
+        if self.takes_null {
+            let message = "cannot be null: leave it out to keep it as it is";
+            self.report(path, "wrong_type", message.into());
+        }
+        None
     }
 
     fn array(&mut self, path: &str, value: &Value, schema: &Value) -> Option<Value> {
@@ -273,7 +329,8 @@ impl Check<'_> {
             (None, Some(max)) if count > max => ("too_many", format!("has {count} items; at most {max} are allowed")),
             _ => {
                 let items = items.iter().enumerate();
-                let items = items.filter_map(|(at, item)| self.value(&format!("{path}[{at}]"), item, &schema["items"]));
+                // What is not sound leaves its place, so that the others keep theirs.
+                let items = items.map(|(at, item)| self.value(&format!("{path}[{at}]"), item, &schema["items"]));
                 return Some(items.collect());
             }
         };
@@ -282,6 +339,7 @@ impl Check<'_> {
     }
 
     fn text(&mut self, path: &str, value: &Value, schema: &Value) -> Option<Value> {
+        self.typed(path, value, "a string", Value::is_string)?;
         if let Some(choices) = schema["enum"].as_array() {
             if choices.contains(value) {
                 return Some(value.clone());
@@ -291,7 +349,6 @@ impl Check<'_> {
             self.report(path, "not_allowed", message);
             return None;
         }
-        self.typed(path, value, "a string", Value::is_string)?;
         let mut text = value.as_str()?;
         if schema["pattern"] == NOT_BLANK {
             text = text.trim();
@@ -333,6 +390,15 @@ impl Check<'_> {
     }
 }
 
+/// Returns whether a value may be null.
+pub fn may_be_null(schema: &Value) -> bool {
+    let types = schema["type"].as_array().into_iter().flatten();
+    let choices = schema["oneOf"].as_array().into_iter().flatten();
+    types
+        .chain(choices.map(|choice| &choice["type"]))
+        .any(|name| name == "null")
+}
+
 /// Returns the type of a schema, apart from `null`.
 fn type_of(schema: &Value) -> &str {
     let types = schema["type"].as_array().into_iter().flatten();
@@ -356,8 +422,6 @@ pub fn shown(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
-
     use super::*;
 
     #[derive(Debug, PartialEq, Deserialize, ToSchema)]
@@ -388,7 +452,7 @@ mod tests {
     }
 
     fn problems(body: &Value) -> Vec<(String, &'static str)> {
-        let Err(ApiError::Invalid(problems)) = Checked::<Whole>::of(body).end() else {
+        let Err(ApiError::Invalid(problems)) = Checked::<Whole>::of(body.as_object().unwrap()).end() else {
             panic!("taken");
         };
         problems
@@ -418,7 +482,7 @@ mod tests {
     #[test]
     fn a_sound_body_is_read_with_whole_numbers_and_without_nulls() {
         let body = json!({ "name": "abc", "howMany": 3.0, "inner": null, "choices": ["two"] });
-        let read = Checked::<Whole>::of(&body).end().unwrap();
+        let read = Checked::<Whole>::of(body.as_object().unwrap()).end().unwrap();
         let part = Part {
             name: "abc".into(),
             how_many: Some(3),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::{extract::State, routing::get};
+use axum::extract::State;
 use domain::{
     id::{AgentId, CampaignId},
     ports::store::{CallCounts, CountedBy, CountedGroup, CountsFilter, USUAL_DAYS, days_after},

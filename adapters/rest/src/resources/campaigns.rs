@@ -23,11 +23,14 @@ use domain::{
     ports::store::{CampaignFilter, CampaignStatus},
     time::Timestamp,
 };
+use serde::Deserialize;
+use utoipa::ToSchema;
 
 use crate::{
     caller::Caller,
+    described::common::NoFields,
     request::{
-        body::OptionalJsonObject,
+        body::OptionalBody,
         query::{Parameters, Query, RawQuery},
     },
     response::{
@@ -36,7 +39,7 @@ use crate::{
     },
     state::RestState,
 };
-use command::{Target, no_fields};
+use command::Target;
 use view::Campaign;
 
 pub use stream::Answer;
@@ -96,12 +99,7 @@ pub async fn show(State(state): State<RestState>, target: Target) -> ApiResult<R
 }
 
 /// Handles `POST /public/v1/campaigns/{campaignId}/launch`.
-pub async fn launch(
-    State(state): State<RestState>,
-    target: Target,
-    OptionalJsonObject(body): OptionalJsonObject,
-) -> ApiResult<Response> {
-    no_fields(&body, &[])?;
+pub async fn launch(State(state): State<RestState>, target: Target, _: OptionalBody<NoFields>) -> ApiResult<Response> {
     let row = target.command(&state, CampaignCommand::Launch).await?;
     let warnings = begin::launch_warnings(&state, &row).await;
     let answer = Answer::ok(target.request_id).warning(begin::joined(&warnings));
@@ -109,23 +107,27 @@ pub async fn launch(
 }
 
 /// Handles `POST /public/v1/campaigns/{campaignId}/pause`.
-pub async fn pause(
-    State(state): State<RestState>,
-    target: Target,
-    OptionalJsonObject(body): OptionalJsonObject,
-) -> ApiResult<Response> {
-    no_fields(&body, &[])?;
+pub async fn pause(State(state): State<RestState>, target: Target, _: OptionalBody<NoFields>) -> ApiResult<Response> {
     let row = target.command(&state, CampaignCommand::Pause).await?;
     Answer::ok(target.request_id).send(&state, &row).await
+}
+
+/// Options of a stop.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StopOptions {
+    /// Whether to hang up the calls in progress, too.
+    #[schema(default = false)]
+    pub hang_up: Option<bool>,
 }
 
 /// Handles `POST /public/v1/campaigns/{campaignId}/stop`. The body may contain `{ "hangUp": false }`.
 pub async fn stop(
     State(state): State<RestState>,
     target: Target,
-    OptionalJsonObject(body): OptionalJsonObject,
+    OptionalBody(body): OptionalBody<StopOptions>,
 ) -> ApiResult<Response> {
-    let hang_up = no_fields(&body, &["hangUp"])?;
+    let hang_up = body.hang_up.unwrap_or_default();
     let row = target.command(&state, CampaignCommand::Stop { hang_up }).await?;
     Answer::ok(target.request_id).send(&state, &row).await
 }

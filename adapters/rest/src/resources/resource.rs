@@ -9,7 +9,7 @@ use domain::{
     time::Timestamp,
 };
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::{
@@ -75,7 +75,7 @@ pub trait Resource: Sized + Send + Sync + 'static {
         self.shown()
     }
     /// Reads what an account sets.
-    fn read(state: &RestState, body: &Value) -> ApiResult<Self::Body>;
+    fn read(state: &RestState, body: &Map<String, Value>) -> ApiResult<Self::Body>;
     /// Returns the error for a name that is taken.
     fn taken(_: &Self::Body, error: StoreError) -> ApiError {
         error.into()
@@ -190,7 +190,7 @@ async fn create<R: Resource>(
     turn.await?
         .answer(
             async |ticket| {
-                let new = R::read(&state, &Value::Object(body.clone()))?;
+                let new = R::read(&state, &body)?;
                 R::create(&state, account.id, new, ticket.as_ref()).await
             },
             async |id| R::find(&state, account.id, id).await.or_no_such(R::NAMES.thing),
@@ -233,7 +233,8 @@ async fn patch<R: Resource>(
     let outcome = until_written(async || {
         let row = R::find(&state, account.id, id).await.or_no_such(R::NAMES.thing)?;
         expected.check(row.version())?;
-        let new = R::read(&state, &patched(row.body(), &patch, R::NAMES.nested))?;
+        let merged = patched(row.body(), &patch, R::NAMES.nested);
+        let new = R::read(&state, merged.as_object().unwrap_or(&Map::new()))?;
         match row.change(&state, account.id, id, new.clone()).await {
             Err(error @ StoreError::Exists(_)) => Err(R::taken(&new, error)),
             outcome => Ok(outcome),

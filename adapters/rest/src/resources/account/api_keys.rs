@@ -1,14 +1,16 @@
 //! API keys that an account adds, with a name, scopes and an expiry.
 
-use axum::{extract::State, routing::get};
+use std::collections::HashSet;
+
+use axum::extract::State;
 use domain::{
     api_key::{PlainKey, generate_key},
     id::ApiKeyId,
-    ports::store::{ADDED_KEYS, Account, ApiKeyChange, ApiKeyRow, NewApiKey},
+    ports::store::{self, ADDED_KEYS, Account, ApiKeyChange, ApiKeyRow},
     scope::{Scope, Scopes},
     time::Timestamp,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
@@ -17,8 +19,8 @@ use crate::{
     described::{common::Name, operation::Operation, samples},
     request::{
         body::JsonObject,
+        checked::{Checked, present},
         cursor::Binding,
-        fields::Fields,
         path_id::PathId,
         query::{NoParameters, Paging, Query},
     },
@@ -109,24 +111,13 @@ async fn create(
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Reply> {
-    let mut fields = Fields::of(&body, "");
-    fields.only(&["name", "scopes", "expiresAt"]);
-    if fields.value("scopes").is_none() {
-        fields.problem("scopes", "required", format!("is required; give a list of {}", names()));
-    }
-    let read = (
-        fields.name("name"),
-        scopes(&mut fields),
-        expires_at(&mut fields, caller.now()),
-    );
-    let ((Some(name), Some(scopes), expires_at), true) = (read, fields.problems.is_empty()) else {
-        return Err(ApiError::Invalid(fields.problems));
-    };
+    let body = read(Checked::<NewApiKey>::of(&body), caller.now())?;
+    let (scopes, expires_at): (Scopes, _) = (body.scopes.into_iter().collect(), body.expires_at.and_then(time));
     caller.require_all(scopes.iter())?;
     caller.require_end(expires_at)?;
     let (api_key, stored) = generate_key();
-    let new = NewApiKey {
-        name,
+    let new = store::NewApiKey {
+        name: body.name.0,
         stored,
         scopes,
         expires_at,
@@ -209,81 +200,48 @@ async fn added(state: &RestState, account: &Account, id: ApiKeyId) -> ApiResult<
     let row = rows.into_iter().find(|row| row.id == id);
     match row {
         None => Err(ApiError::no_such("key")),
-        Some(row) if row.is_own() => Err(ApiError::Conflict(
-            Conflict::InUse,
-            "this is the account's own key: it keeps all scopes, so that the other keys can always be managed; \
-             `POST /me/api-key/regenerate` replaces it"
-                .into(),
-        )),
+        Some(row) if row.is_own() => Err(ApiError::Conflict(Conflict::InUse, OWN.into())),
         Some(row) => Ok(row),
     }
 }
 
 fn read_change(body: &Map<String, Value>, now: Timestamp) -> ApiResult<ApiKeyChange> {
-    let mut fields = Fields::of(body, "");
-    fields.only(&["name", "scopes", "expiresAt"]);
-    for name in ["name", "scopes"] {
-        if body.get(name).is_some_and(Value::is_null) {
-            let message = "cannot be null: leave it out to keep it as it is";
-            fields.problem(name, "wrong_type", message);
-        }
-    }
-    let change = ApiKeyChange {
-        name: fields.value("name").and_then(|_| fields.name("name")),
-        scopes: scopes(&mut fields),
-        expires_at: body.get("expiresAt").map(|_| expires_at(&mut fields, now)),
-    };
-    fields.end()?;
-    Ok(change)
+    let body = read(Checked::<ApiKeyPatch>::change(body), now)?;
+    Ok(ApiKeyChange {
+        name: body.name.map(|name| name.0),
+        scopes: body.scopes.map(|scopes| scopes.into_iter().collect()),
+        expires_at: body.expires_at.map(|end| end.and_then(time)),
+    })
 }
 
-fn names() -> String {
-    Scope::ALL.map(Scope::as_str).join(", ")
+/// Reads what creates or changes a key: each scope once, and an end in the future.
+fn read<T: ToSchema + DeserializeOwned + 'static>(body: Checked<T>, now: Timestamp) -> ApiResult<T> {
+    let mut body = body.coded("scopes[", "wrong_type", "not_allowed");
+    let mut seen = HashSet::new();
+    body.parse_items("scopes", |scope| match seen.insert(scope.to_owned()) {
+        true => Ok(()),
+        false => Err(("duplicate", "is named twice".into())),
+    });
+    body.parse("expiresAt", |text| match Timestamp::from_iso8601(text) {
+        None => Err((
+            "invalid_value",
+            format!("`{text:.40}` is not a time in ISO 8601 such as `2027-01-31T00:00:00Z`"),
+        )),
+        Some(at) if at <= now => Err((
+            "out_of_range",
+            format!("must be in the future; it is {} now", now.to_iso8601()),
+        )),
+        Some(_) => Ok(text.to_owned()),
+    });
+    body.end()
 }
 
-/// Reads `scopes`, if it is present: at least one scope, each once.
-fn scopes(fields: &mut Fields<'_>) -> Option<Scopes> {
-    let items = fields.array("scopes")?;
-    if items.is_empty() || items.len() > Scope::ALL.len() {
-        let message = format!("must name 1 to {} of {}", Scope::ALL.len(), names());
-        fields.problem("scopes", "out_of_range", message);
-        return None;
-    }
-    let mut scopes = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        let problem = match item.as_str().and_then(Scope::parse) {
-            Some(scope) if !scopes.contains(&scope) => {
-                scopes.push(scope);
-                continue;
-            }
-            Some(_) => ("duplicate", "is named twice".to_owned()),
-            None => {
-                let shown = item.to_string();
-                ("not_allowed", format!("{shown:.40} is not one of {}", names()))
-            }
-        };
-        fields.problem(&format!("scopes[{index}]"), problem.0, problem.1);
-    }
-    Some(scopes.into_iter().collect())
-}
-
-/// Reads `expiresAt`, if it is present.
-fn expires_at(fields: &mut Fields<'_>, now: Timestamp) -> Option<Timestamp> {
-    let text = fields.string("expiresAt")?;
-    let Some(at) = Timestamp::from_iso8601(text) else {
-        let message = format!("`{text:.40}` is not a time in ISO 8601 such as `2027-01-31T00:00:00Z`");
-        fields.problem("expiresAt", "invalid_value", message);
-        return None;
-    };
-    if at <= now {
-        let message = format!("must be in the future; it is {} now", now.to_iso8601());
-        fields.problem("expiresAt", "out_of_range", message);
-    }
-    Some(at)
+fn time(text: String) -> Option<Timestamp> {
+    Timestamp::from_iso8601(&text)
 }
 
 /// A key to create.
-#[derive(ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewApiKey {
     /// Name of the key.
@@ -297,18 +255,19 @@ pub struct NewApiKey {
 }
 
 /// Changes of a key.
-#[derive(ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApiKeyPatch {
     /// New name.
-    #[schema(required = false)]
-    pub name: Name,
+    #[schema(required = false, value_type = Name)]
+    pub name: Option<Name>,
     /// New scopes, complete.
-    #[schema(required = false, min_items = 1, max_items = 5)]
-    pub scopes: Vec<Scope>,
+    #[schema(required = false, value_type = Vec<Scope>, min_items = 1, max_items = 5)]
+    pub scopes: Option<Vec<Scope>>,
     /// New end, in the future; `null` for none.
-    #[schema(format = DateTime)]
-    pub expires_at: Option<String>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    #[serde(default, deserialize_with = "present")]
+    pub expires_at: Option<Option<String>>,
 }
 
 const OWN: &str = "this is the account's own key: it keeps all scopes, so that the other keys can always be managed; \

@@ -1,5 +1,7 @@
 //! Limits on an account's calls.
 
+use std::collections::HashSet;
+
 use axum::extract::State;
 use chrono_tz::Tz;
 use domain::{
@@ -7,19 +9,17 @@ use domain::{
     id::AccountId,
     phone_number::PhoneNumber,
     ports::store::Store,
-    safeguards::{
-        AllowedPrefixes, CallingHours, CallsPerNumber, DailyCalls, Mode, NumberPrefix, Safeguards, TimeOfDay, Weekday,
-    },
+    safeguards::{AllowedPrefixes, Mode, Safeguards, TimeOfDay},
 };
 use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
 
 use crate::{
     caller::Caller,
     described::operation::Operation,
     request::{
         body::JsonObject,
-        fields::{Fields, patched},
+        checked::Checked,
+        fields::patched,
         optimistic::until_written,
         query::{NoParameters, Query},
     },
@@ -30,21 +30,8 @@ use crate::{
     state::RestState,
 };
 
-/// Valid limits of calls to one number per day or week.
-const PER_NUMBER: std::ops::RangeInclusive<i64> = 1..=1_000;
-/// Valid limits of an account's calls per day.
-const PER_DAY: std::ops::RangeInclusive<i64> = 1..=10_000_000;
-/// Maximum prefixes of a list.
-const PREFIXES: usize = 1_000;
-
-/// Fields of an account's rules.
-const FIELDS: [&str; 5] = [
-    "callingHours",
-    "callsPerNumber",
-    "allowedPrefixes",
-    "dailyCalls",
-    "liveListening",
-];
+/// Rules whose fields a patch names.
+const RULES: [&str; 4] = ["callingHours", "callsPerNumber", "allowedPrefixes", "dailyCalls"];
 
 async fn show(State(state): State<RestState>, Caller(account): Caller, _: Query<NoParameters>) -> ApiResult<Reply> {
     let row = state.store.safeguards(account.id).await?;
@@ -61,7 +48,7 @@ async fn patch(
     let patch = Value::Object(patch);
     let outcome = until_written(async || {
         let row = state.store.safeguards(account.id).await?;
-        let merged = patched(json!(row.safeguards), &patch, &FIELDS);
+        let merged = patched(json!(row.safeguards), &patch, &RULES);
         let new = read(merged.as_object().unwrap_or(&Map::new()))?;
         Ok(state.store.set_safeguards(account.id, row.version, new).await)
     });
@@ -73,163 +60,80 @@ async fn patch(
 
 /// Reads the rules from a body.
 fn read(body: &Map<String, Value>) -> ApiResult<Safeguards> {
-    let mut fields = Fields::of(body, "");
-    fields.only(&FIELDS);
-    let rules = Safeguards {
-        calling_hours: part(&mut fields, "callingHours", calling_hours),
-        calls_per_number: part(&mut fields, "callsPerNumber", calls_per_number),
-        allowed_prefixes: part(&mut fields, "allowedPrefixes", allowed_prefixes),
-        daily_calls: part(&mut fields, "dailyCalls", daily_calls),
-        live_listening: fields.value("liveListening").is_none() || fields.flag("liveListening"),
-    };
-    fields.end()?;
+    let mut body = Checked::<Safeguards>::of(body)
+        .coded("allowedPrefixes.prefixes[", "wrong_type", "invalid")
+        .coded("callingHours.days[", "wrong_type", "not_allowed");
+    for time in ["callingHours.from", "callingHours.to"] {
+        body.parse(time, |text| match TimeOfDay::parse(text) {
+            Some(_) => Ok(text.to_owned()),
+            None => Err((
+                "invalid",
+                format!("`{text:.20}` is not a time of day: write `HH:MM`, from `00:00` to `24:00`"),
+            )),
+        });
+    }
+    body.parse("dailyCalls.timezone", |zone| match zone.parse::<Tz>() {
+        Ok(_) => Ok(zone.to_owned()),
+        Err(_) => Err((
+            "invalid",
+            format!("`{zone:.60}` is not an IANA time zone; write one such as `Europe/Berlin` or `UTC`"),
+        )),
+    });
+    body.parse_items("allowedPrefixes.prefixes", |text| match is_prefix(text) {
+        true => Ok(()),
+        false => Err((
+            "invalid",
+            format!("`{text:.40}` is not a prefix: write `+` and 1 to 15 digits such as `+4930`"),
+        )),
+    });
+    check_together(&mut body);
+    let mut rules = body.end()?;
+    let (mut days, mut prefixes) = (HashSet::new(), HashSet::new());
+    rules.calling_hours.days.retain(|day| days.insert(*day));
+    rules
+        .allowed_prefixes
+        .prefixes
+        .retain(|prefix| prefixes.insert(prefix.clone()));
     Ok(rules)
 }
 
-/// Reads the object of one rule, or its default if it is missing.
-fn part<T: Default>(fields: &mut Fields<'_>, name: &str, read: impl FnOnce(&mut Fields<'_>) -> T) -> T {
-    let Some(map) = fields.object(name) else {
-        return T::default();
-    };
-    let mut own = Fields::of(map, fields.path(name));
-    let rule = read(&mut own);
-    fields.problems.append(&mut own.problems);
-    rule
-}
-
-fn mode(fields: &mut Fields<'_>) -> Mode {
-    let Some(text) = fields.string("mode") else {
-        return Mode::Off;
-    };
-    Mode::parse(text).unwrap_or_else(|| {
-        let message = format!("`{text:.20}` is not one of off, warn, enforce");
-        fields.problem("mode", "not_allowed", message);
-        Mode::Off
-    })
-}
-
-fn calling_hours(fields: &mut Fields<'_>) -> CallingHours {
-    fields.only(&["mode", "from", "to", "days"]);
-    let usual = CallingHours::default();
-    let rule = CallingHours {
-        mode: mode(fields),
-        from: time(fields, "from").unwrap_or(usual.from),
-        to: time(fields, "to").unwrap_or(usual.to),
-        days: days(fields).unwrap_or(usual.days),
-    };
-    if rule.from >= rule.to {
+/// Checks the rules between fields.
+fn check_together(body: &mut Checked<Safeguards>) {
+    let Safeguards {
+        calling_hours: hours,
+        calls_per_number: number,
+        allowed_prefixes: allowed,
+        daily_calls: daily,
+        ..
+    } = body.so_far();
+    if hours.from >= hours.to {
         let message = format!(
             "must be later than `from`, which is {}: hours do not cross midnight",
-            rule.from
+            hours.from
         );
-        fields.problem("to", "not_allowed", message);
+        body.problem("callingHours.to", ("not_allowed", message));
     }
-    rule
-}
-
-fn time(fields: &mut Fields<'_>, name: &str) -> Option<TimeOfDay> {
-    let text = fields.string(name)?;
-    let time = TimeOfDay::parse(text);
-    if time.is_none() {
-        let message = format!("`{text:.20}` is not a time of day: write `HH:MM`, from `00:00` to `24:00`");
-        fields.problem(name, "invalid", message);
-    }
-    time
-}
-
-fn days(fields: &mut Fields<'_>) -> Option<Vec<Weekday>> {
-    let items = fields.array("days")?;
-    if items.is_empty() {
-        fields.problem(
-            "days",
-            "required",
-            "must contain at least one day: otherwise nobody could be called",
-        );
-    }
-    let mut days = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        match item.as_str().and_then(Weekday::parse) {
-            Some(day) if !days.contains(&day) => days.push(day),
-            Some(_) => {}
-            None => {
-                let shown = item.to_string();
-                let message = format!("{shown:.40} is not a day: write `monday`, `tuesday` and so on to `sunday`");
-                fields.problem(&format!("days[{index}]"), "not_allowed", message);
-            }
-        }
-    }
-    Some(days)
-}
-
-fn count(fields: &mut Fields<'_>, name: &str, range: std::ops::RangeInclusive<i64>) -> Option<u32> {
-    fields.integer(name, range).and_then(|count| u32::try_from(count).ok())
-}
-
-fn calls_per_number(fields: &mut Fields<'_>) -> CallsPerNumber {
-    fields.only(&["mode", "perDay", "perWeek"]);
-    let rule = CallsPerNumber {
-        mode: mode(fields),
-        per_day: count(fields, "perDay", PER_NUMBER),
-        per_week: count(fields, "perWeek", PER_NUMBER),
-    };
-    let given = fields.value("perDay").or(fields.value("perWeek"));
-    if rule.mode != Mode::Off && given.is_none() {
+    let has_limit = number.per_day.is_some() || number.per_week.is_some() || body.is_refused("callsPerNumber.per");
+    if number.mode != Mode::Off && !has_limit {
         let message = "set `perDay`, `perWeek` or both, or switch the rule off";
-        fields.problem("perDay", "required", message);
+        body.problem("callsPerNumber.perDay", ("required", message.into()));
     }
-    rule
-}
-
-fn allowed_prefixes(fields: &mut Fields<'_>) -> AllowedPrefixes {
-    fields.only(&["mode", "prefixes"]);
-    let mode = mode(fields);
-    let items = fields.array("prefixes").unwrap_or_default();
-    if items.len() > PREFIXES {
-        let message = format!("has {} prefixes; at most {PREFIXES} are allowed", items.len());
-        fields.problem("prefixes", "too_many", message);
-    } else if items.is_empty() && mode != Mode::Off {
+    let has_prefixes = !allowed.prefixes.is_empty() || body.is_refused("allowedPrefixes.prefixes");
+    if allowed.mode != Mode::Off && !has_prefixes {
         let message = "must contain at least one prefix such as `+44`: otherwise nothing could be dialed";
-        fields.problem("prefixes", "required", message);
+        body.problem("allowedPrefixes.prefixes", ("required", message.into()));
     }
-    let mut prefixes: Vec<String> = Vec::new();
-    for (index, item) in items.iter().take(PREFIXES).enumerate() {
-        match item.as_str().filter(|text| is_prefix(text)) {
-            Some(text) if !prefixes.iter().any(|prefix| prefix == text) => prefixes.push(text.to_owned()),
-            Some(_) => {}
-            None => {
-                let shown = item.to_string();
-                let message = format!("{shown:.40} is not a prefix: write `+` and 1 to 15 digits such as `+4930`");
-                fields.problem(&format!("prefixes[{index}]"), "invalid", message);
-            }
-        }
+    let has_limit = daily.limit.is_some() || body.is_refused("dailyCalls.limit");
+    if daily.mode != Mode::Off && !has_limit {
+        let message = "set a number of calls, or switch the rule off";
+        body.problem("dailyCalls.limit", ("required", message.into()));
     }
-    AllowedPrefixes { mode, prefixes }
 }
 
 fn is_prefix(text: &str) -> bool {
     text.strip_prefix('+').is_some_and(|digits| {
         (1..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0')
     })
-}
-
-fn daily_calls(fields: &mut Fields<'_>) -> DailyCalls {
-    fields.only(&["mode", "limit", "timezone"]);
-    let mut rule = DailyCalls {
-        mode: mode(fields),
-        limit: count(fields, "limit", PER_DAY),
-        ..DailyCalls::default()
-    };
-    if rule.mode != Mode::Off && fields.value("limit").is_none() {
-        fields.problem("limit", "required", "set a number of calls, or switch the rule off");
-    }
-    if let Some(zone) = fields.string("timezone") {
-        if zone.parse::<Tz>().is_err() {
-            let message = format!("`{zone:.60}` is not an IANA time zone; write one such as `Europe/Berlin` or `UTC`");
-            fields.problem("timezone", "invalid", message);
-        }
-        zone.clone_into(&mut rule.timezone);
-    }
-    rule
 }
 
 /// Allowed destinations of an account, checked before anything is queued or saved. A number that the rules
@@ -291,76 +195,6 @@ impl Destinations {
 /// Code of a number that must not be dialed.
 const NOT_ALLOWED: &str = "destination_not_allowed";
 
-/// Changes of the calling hours.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CallingHoursPatch {
-    /// New mode.
-    pub mode: Option<Mode>,
-    /// New start of the hours.
-    pub from: Option<TimeOfDay>,
-    /// New end of the hours.
-    pub to: Option<TimeOfDay>,
-    /// New days.
-    #[schema(min_items = 1)]
-    pub days: Option<Vec<Weekday>>,
-}
-
-/// Changes of the limits per number. A mode other than `off` needs at least one of them.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CallsPerNumberPatch {
-    /// New mode.
-    pub mode: Option<Mode>,
-    /// New limit within 24 hours; `null` for none.
-    #[schema(minimum = 1, maximum = 1000)]
-    pub per_day: Option<i64>,
-    /// New limit within seven days; `null` for none.
-    #[schema(minimum = 1, maximum = 1000)]
-    pub per_week: Option<i64>,
-}
-
-/// Changes of the destinations. A mode other than `off` needs at least one prefix.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AllowedPrefixesPatch {
-    /// New mode.
-    pub mode: Option<Mode>,
-    /// New list, complete.
-    #[schema(max_items = 1000)]
-    pub prefixes: Option<Vec<NumberPrefix>>,
-}
-
-/// Changes of the daily limit. A mode other than `off` needs a limit.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DailyCallsPatch {
-    /// New mode.
-    pub mode: Option<Mode>,
-    /// New limit; `null` for none.
-    #[schema(minimum = 1, maximum = 10000000)]
-    pub limit: Option<i64>,
-    /// New time zone.
-    #[schema(example = "Europe/Berlin")]
-    pub timezone: Option<String>,
-}
-
-/// Changes of the rules (RFC 7396). `null` resets a rule or a field to its default.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SafeguardsPatch {
-    /// Calling hours in the callee's local time.
-    pub calling_hours: Option<CallingHoursPatch>,
-    /// Limits of calls to one number.
-    pub calls_per_number: Option<CallsPerNumberPatch>,
-    /// Allowed destinations.
-    pub allowed_prefixes: Option<AllowedPrefixesPatch>,
-    /// Limit of the account's calls per day.
-    pub daily_calls: Option<DailyCallsPatch>,
-    /// Whether clients may follow live calls, listen to them and take them over.
-    pub live_listening: Option<bool>,
-}
-
 fn sample() -> Value {
     json!({
         "callingHours": {
@@ -389,10 +223,13 @@ pub fn operations() -> Vec<Operation> {
         .by(patch)
         .ours()
         .note("Applies to every dial permitted after the response, on every node.")
-        .body::<SafeguardsPatch>(json!({
-            "nothing": {},
-            "some": { "callingHours": { "mode": "enforce" }, "callsPerNumber": { "mode": "warn", "perDay": 3 } },
-        }))
+        .changes::<Safeguards>(
+            "SafeguardsPatch",
+            json!({
+                "nothing": {},
+                "some": { "callingHours": { "mode": "enforce" }, "callsPerNumber": { "mode": "warn", "perDay": 3 } },
+            }),
+        )
         .ok::<Safeguards>(sample())
         .invalid("callsPerNumber.perDay", "out_of_range", "must be from 1 to 1000, not 0"),
     ]

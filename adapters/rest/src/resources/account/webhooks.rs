@@ -11,7 +11,7 @@ use domain::{
     time::Timestamp,
 };
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::events::{self, choices};
@@ -163,12 +163,12 @@ impl Resource for Endpoint {
         ShownWebhook { recent, ..self.shown() }
     }
 
-    fn read(state: &RestState, body: &Value) -> ApiResult<WebhookEndpoint> {
+    fn read(state: &RestState, body: &Map<String, Value>) -> ApiResult<WebhookEndpoint> {
         let mut body = Checked::<WebhookEndpoint>::of(body)
             .coded("description", "too_long", "not_allowed")
             .coded("types[", "wrong_type", "invalid_value");
         body.parse("url", |text| web_address(text, &state.address_policy));
-        body.parse("description", |text| Ok(text.trim()));
+        body.parse("description", |text| Ok(text.trim().to_owned()));
         body.parse_items("types", |text| match TypePattern::parse(text) {
             Some(_) => Ok(()),
             None => Err(("invalid_value", format!("`{text:.50}` is not one of {}", choices()))),

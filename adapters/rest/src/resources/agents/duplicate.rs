@@ -7,15 +7,19 @@ use domain::{
     phone_number::PhoneNumber,
     ports::store::{Account, AgentRow, KeyTicket},
 };
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
 use super::{check_references, created, with_graph_warning};
 use crate::{
     access::idempotency::{IdempotencyKey, RequestHash},
     caller::Caller,
+    described::common::Name,
     request::{
         body::OptionalJsonObject,
-        fields::{Fields, name_of_copy},
+        checked,
+        fields::name_of_copy,
         path_id::PathId,
         query::{NoParameters, Query},
     },
@@ -26,6 +30,14 @@ use crate::{
 
 /// Numbers named in a warning.
 const LISTED: usize = 20;
+
+/// A copy to make.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentCopy {
+    /// Name of the copy; without it `NAME (copy)`.
+    pub name: Option<Name>,
+}
 
 /// Handles the request.
 pub async fn duplicate(
@@ -70,11 +82,8 @@ async fn copy(
     body: &Map<String, Value>,
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<AgentRow> {
-    let mut fields = Fields::of(body, "");
-    fields.only(&["name"]);
-    let name = fields.value("name").and_then(|_| fields.name("name"));
-    fields.end()?;
-    let mut change = json!({ "name": name.unwrap_or_else(|| name_of_copy(original.name())) });
+    let name = checked::read::<AgentCopy>(body)?.name;
+    let mut change = json!({ "name": name.map_or_else(|| name_of_copy(original.name()), |name| name.0) });
     if !answered(original).is_empty() {
         change["phoneNumbers"] = Value::Null;
     }

@@ -7,7 +7,7 @@ use domain::{
     time::Timestamp,
 };
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use url::Url;
 use utoipa::ToSchema;
 
@@ -76,10 +76,10 @@ impl Resource for ToolRow {
         }
     }
 
-    fn read(state: &RestState, body: &Value) -> ApiResult<HttpTool> {
+    fn read(state: &RestState, body: &Map<String, Value>) -> ApiResult<HttpTool> {
         let mut body = Checked::<HttpTool>::of(body);
         body.parse("name", name);
-        body.parse("description", |text| Ok(text.trim()));
+        body.parse("description", |text| Ok(text.trim().to_owned()));
         body.parse("url", |text| web_address(text, &state.address_policy));
         if let Some(reason) = body.sound("parameters").and_then(problem_of) {
             body.problem("parameters", reason);
@@ -130,14 +130,14 @@ fn is_taken(name: &str) -> String {
     format!("another tool of this account is called `{name}`: models tell tools by their names; choose another")
 }
 
-fn name(text: &str) -> Result<&str, Reason> {
+fn name(text: &str) -> Result<String, Reason> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let message = if !(1..=NAME_CHARACTERS).contains(&text.len()) || !text.chars().all(allowed) {
         format!("must have 1 to {NAME_CHARACTERS} of the characters a-z, A-Z, 0-9, `_` and `-`")
     } else if is_built_in(text) || is_calendars(text) {
         format!("`{text}` is a built-in tool; choose another name")
     } else {
-        return Ok(text);
+        return Ok(text.to_owned());
     };
     Err(("not_allowed", message))
 }
@@ -150,7 +150,7 @@ fn is_calendars(name: &str) -> bool {
 }
 
 /// Checks an address that the service may connect to.
-pub fn web_address<'t>(text: &'t str, policy: &AddressPolicy) -> Result<&'t str, Reason> {
+pub fn web_address(text: &str, policy: &AddressPolicy) -> Result<String, Reason> {
     let parsed = Url::parse(text).ok().filter(|url| {
         let http = matches!(url.scheme(), "http" | "https");
         let plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
@@ -165,7 +165,7 @@ pub fn web_address<'t>(text: &'t str, policy: &AddressPolicy) -> Result<&'t str,
     })?;
     let allowed = policy.check_literal(&parsed);
     allowed.map_err(|refused| ("address_not_allowed", format!("{refused}; {ALLOW_PRIVATE}")))?;
-    Ok(text)
+    Ok(text.to_owned())
 }
 
 /// Returns the operations of tools.

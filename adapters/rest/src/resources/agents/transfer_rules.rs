@@ -7,7 +7,7 @@ use domain::{
     time::Timestamp,
 };
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::{
@@ -93,8 +93,8 @@ impl Resource for TransferRuleRow {
         }
     }
 
-    fn read(_: &RestState, body: &Value) -> ApiResult<TransferRule> {
-        validate_transfer_rule(body).map_err(ApiError::Invalid)
+    fn read(_: &RestState, body: &Map<String, Value>) -> ApiResult<TransferRule> {
+        validate_transfer_rule(&Value::Object(body.clone())).map_err(ApiError::Invalid)
     }
 
     async fn create(

@@ -6,6 +6,7 @@ use domain::{
     ports::store::{CampaignRow, ContactResult, ContactStatus, KeyTicket, StoreError},
     retry::UNKNOWN_OUTCOME,
 };
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
@@ -16,10 +17,7 @@ use super::{
 };
 use crate::{
     access::idempotency::{IdempotencyKey, RequestHash},
-    request::{
-        body::OptionalJsonObject,
-        fields::{Fields, kind},
-    },
+    request::{body::OptionalJsonObject, checked::Checked},
     response::error::{ApiError, ApiResult, Conflict, OrNoSuch},
     state::RestState,
 };
@@ -31,8 +29,8 @@ const PAGE: i64 = 500;
 const CHUNK: usize = 50;
 
 /// Last outcome of a contact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
-#[schema(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum LastOutcome {
     /// Not reached, for any reason; includes the next three.
     Failed,
@@ -49,15 +47,6 @@ pub enum LastOutcome {
 }
 
 impl LastOutcome {
-    const ALL: [Self; 6] = [
-        Self::Failed,
-        Self::NoAnswer,
-        Self::Busy,
-        Self::Rejected,
-        Self::Voicemail,
-        Self::Cancelled,
-    ];
-
     fn as_str(self) -> &'static str {
         match self {
             Self::Failed => "failed",
@@ -89,6 +78,15 @@ impl LastOutcome {
                 Self::Cancelled => !matches!(error, Some("do-not-call" | "restricted")),
             }
     }
+}
+
+/// Contacts to call again.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CallAgainOptions {
+    /// Last outcomes of the contacts; `failed` by default, which includes `no-answer`, `busy` and `rejected`.
+    #[schema(required = false, value_type = Vec<LastOutcome>, min_items = 1)]
+    pub outcomes: Option<Vec<LastOutcome>>,
 }
 
 /// Returns the last attempts with one of these outcomes. An attempt from `newest` on is left out: it was planned
@@ -126,7 +124,8 @@ async fn plan(
 ) -> ApiResult<Added> {
     let row = state.store.campaign(target.account.id, target.campaign).await;
     let row = row.or_no_such("campaign")?;
-    let outcomes = outcomes(body)?;
+    let body = Checked::<CallAgainOptions>::of(body).coded("outcomes[", "not_allowed", "invalid_value");
+    let outcomes = body.end()?.outcomes.unwrap_or_else(|| vec![LastOutcome::Failed]);
     if let Some(why) = row.calls_nobody_again(0) {
         return Err(ApiError::Conflict(Conflict::InvalidTransition, why));
     }
@@ -172,38 +171,6 @@ async fn plan_all(state: &RestState, row: &CampaignRow, outcomes: &[LastOutcome]
         }
     }
     Ok((planned, None))
-}
-
-/// Reads `outcomes`; the default is `failed`.
-fn outcomes(body: &Map<String, Value>) -> ApiResult<Vec<LastOutcome>> {
-    let mut fields = Fields::of(body, "");
-    fields.only(&["outcomes"]);
-    let items = fields.array("outcomes");
-    if items.is_some_and(<[Value]>::is_empty) {
-        fields.problem("outcomes", "required", "must hold at least one outcome");
-    }
-    let mut wanted = Vec::new();
-    for (index, item) in items.into_iter().flatten().enumerate() {
-        let path = format!("outcomes[{index}]");
-        let Value::String(text) = item else {
-            fields.problem(&path, "wrong_type", format!("must be a string, not {}", kind(item)));
-            continue;
-        };
-        match LastOutcome::ALL.into_iter().find(|known| known.as_str() == text) {
-            Some(known) => wanted.push(known),
-            None => {
-                let known = LastOutcome::ALL.map(LastOutcome::as_str).join(", ");
-                let message = format!("`{text:.100}` is not one of {known}");
-                fields.problem(&path, "invalid_value", message);
-            }
-        }
-    }
-    fields.end()?;
-    Ok(if items.is_some() {
-        wanted
-    } else {
-        vec![LastOutcome::Failed]
-    })
 }
 
 #[cfg(test)]

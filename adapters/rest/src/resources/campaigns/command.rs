@@ -7,12 +7,10 @@ use domain::{
     ports::store::{Account, CampaignRow, CampaignStatus},
     scope::Scope,
 };
-use serde_json::{Map, Value};
 
 use crate::{
     caller::{Caller, CallerKey},
     request::{
-        fields::Fields,
         path_id::PathId,
         query::{NoParameters, Query},
     },
@@ -109,13 +107,4 @@ fn not_allowed(command: &CampaignCommand, status: CampaignStatus) -> String {
         CampaignStatus::Completed => "to dial again, replace its contacts and launch it",
     };
     format!("a {} campaign cannot be {refused}; {way_out}", status.as_str())
-}
-
-/// Rejects every field except the named flag, if any. Returns the flag.
-pub fn no_fields(body: &Map<String, Value>, flag: &[&str]) -> ApiResult<bool> {
-    let mut fields = Fields::of(body, "");
-    fields.only(flag);
-    let value = flag.first().is_some_and(|name| fields.flag(name));
-    fields.end()?;
-    Ok(value)
 }

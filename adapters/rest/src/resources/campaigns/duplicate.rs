@@ -2,7 +2,9 @@
 
 use axum::{extract::State, response::Response};
 use domain::ports::store::{CampaignRow, KeyTicket, NewCampaign, ResultFilter};
+use serde::Deserialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{
     Answer,
@@ -13,13 +15,33 @@ use super::{
 };
 use crate::{
     access::idempotency::{IdempotencyKey, RequestHash, Turn},
-    request::{
-        body::OptionalJsonObject,
-        fields::{Fields, name_of_copy},
-    },
+    described::common::Name,
+    request::{body::OptionalJsonObject, checked::Checked, fields::name_of_copy},
     response::error::{ApiError, ApiResult, Conflict, OrNoSuch},
     state::RestState,
 };
+
+/// Contacts of a copy.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CopiedContacts {
+    /// All contacts, none of them called.
+    All,
+    /// No contacts.
+    None,
+}
+
+/// Options of a copy.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CampaignCopy {
+    /// Name of the copy; without it, the name with ` (copy)`.
+    #[schema(required = false, value_type = Name)]
+    pub name: Option<Name>,
+    /// Contacts of the copy; `all` by default.
+    #[schema(required = false, value_type = CopiedContacts)]
+    pub contacts: Option<CopiedContacts>,
+}
 
 /// Handles the request.
 pub async fn duplicate(
@@ -48,29 +70,18 @@ async fn copy(
 ) -> ApiResult<CampaignRow> {
     let row = state.store.campaign(target.account.id, target.campaign).await;
     let row = row.or_no_such("campaign")?;
-    let mut fields = Fields::of(body, "");
-    fields.only(&["name", "contacts"]);
-    let name = fields.value("name").and_then(|_| fields.name("name"));
-    let with_contacts = match fields.string("contacts") {
-        None | Some("all") => true,
-        Some("none") => false,
-        Some(other) => {
-            let message = format!("`{other:.100}` is not one of all, none");
-            fields.problem("contacts", "invalid_value", message);
-            false
-        }
-    };
-    fields.end()?;
+    let body = Checked::<CampaignCopy>::of(body).coded("contacts", "not_allowed", "invalid_value");
+    let body = body.end()?;
     dialing_agent(&*state.store, row.account, row.agent).await?;
     let new = NewCampaign {
-        name: name.unwrap_or_else(|| name_of_copy(&row.name)),
+        name: body.name.map_or_else(|| name_of_copy(&row.name), |name| name.0),
         agent: row.agent,
         schedule: row.schedule.clone(),
         follow_up: row.follow_up.clone(),
         options: row.options,
     };
     let import = Import::begin(state.store.clone(), row.account, new).await?;
-    if with_contacts {
+    if body.contacts != Some(CopiedContacts::None) {
         copy_contacts(state, &row, &import).await?;
     }
     import.finish(ticket).await
