@@ -233,17 +233,6 @@ pub struct WorkflowStep {
     pub at_ms: i64,
 }
 
-/// A deleted conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ConversationDeleted {
-    /// Id of the conversation.
-    #[schema(value_type = String, format = "uuid")]
-    pub conversation_id: AttemptId,
-    /// Always `true`.
-    pub deleted: bool,
-}
-
 /// Values that the agent collected; `entity` and `value` are the first of `items`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -13,7 +13,7 @@ use crate::{
     described::{common::NoFields, operation::Operation, samples},
     resources::{
         agents::{
-            self, AgentCreated, AgentDeleted,
+            self, AgentCreated,
             duplicate::AgentCopy,
             versions::{AgentDifferences, ShownVersion},
         },
@@ -245,7 +245,7 @@ fn agents() -> Vec<Operation> {
         Operation::delete("/public/v1/agents/{agentId}", "deleteAgent", "Delete an agent")
             .by(agents::delete)
             .ours()
-            .ok::<AgentDeleted>(json!({ "agentId": samples::AGENT, "deleted": true }))
+            .deletes("AgentDeleted", "agentId", &json!(samples::AGENT))
             .conflict(
                 "in_use",
                 "the campaign `Check-ups` uses this agent; stop or delete it first",

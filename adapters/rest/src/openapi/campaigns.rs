@@ -14,7 +14,7 @@ use crate::{
             self, StopOptions,
             call_again::CallAgainOptions,
             duplicate::CampaignCopy,
-            view::{Campaign, CampaignDeleted, ShownResult},
+            view::{Campaign, ShownResult},
         },
     },
 };
@@ -222,7 +222,7 @@ fn one() -> Vec<Operation> {
         )
         .by(campaigns::update::delete)
         .ours()
-        .ok::<CampaignDeleted>(json!({ "campaignId": samples::CAMPAIGN, "deleted": true }))
+        .deletes("CampaignDeleted", "campaignId", &json!(samples::CAMPAIGN))
         .conflict("campaign_running", RUNNING)
         .conflict(
             "conflict",

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use domain::{
-    conversation::{CallEvent, Conversation, ConversationDeleted, ConversationItem, Turn},
+    conversation::{CallEvent, Conversation, ConversationItem, Turn},
     ports::store::{CallOutcome, ConversationSort, SentimentLabel},
 };
 
@@ -123,7 +123,7 @@ pub fn operations() -> Vec<Operation> {
         )
         .by(conversations::delete::delete)
         .ours()
-        .ok::<ConversationDeleted>(json!({ "conversationId": samples::CONVERSATION, "deleted": true }))
+        .deletes("ConversationDeleted", "conversationId", &json!(samples::CONVERSATION))
         .conflict("in_use", "the conversation is in progress; end it and try again"),
         Operation::get(
             "/public/v1/conversations/{conversationId}",

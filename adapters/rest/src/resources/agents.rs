@@ -56,17 +56,6 @@ pub struct AgentCreated {
     pub agent_id: AgentId,
 }
 
-/// Id of a deleted agent.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AgentDeleted {
-    /// Id of the agent.
-    #[schema(value_type = String, format = "uuid")]
-    pub agent_id: AgentId,
-    /// Always true.
-    pub deleted: bool,
-}
-
 /// When and by whom an agent was created, and when it was changed.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -186,10 +175,7 @@ pub async fn delete(
 ) -> ApiResult<Reply> {
     let removal = state.store.delete_agent(account.id, id).await;
     removed(removal.or_no_such("agent")?, "agent")?;
-    Ok(Reply::ok(AgentDeleted {
-        agent_id: id,
-        deleted: true,
-    }))
+    Ok(Reply::deleted("agentId", id))
 }
 
 /// Handles `GET /public/v1/agents/{agentId}`, with the warning about the agent's conversation graph.

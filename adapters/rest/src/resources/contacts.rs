@@ -65,17 +65,6 @@ pub struct Contact {
     pub metadata: CreatedAt,
 }
 
-/// Id of a deleted contact.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ContactDeleted {
-    /// Id of the contact.
-    #[schema(value_type = String, format = "uuid")]
-    pub contact_id: ContactId,
-    /// Always true.
-    pub deleted: bool,
-}
-
 /// Handles `POST /public/v1/contacts`.
 pub async fn create(
     State(state): State<RestState>,
@@ -245,10 +234,7 @@ pub async fn delete(
     } else {
         state.store.delete_contact(account.id, id).await.or_no_such("contact")?;
     }
-    Ok(Reply::ok(ContactDeleted {
-        contact_id: id,
-        deleted: true,
-    }))
+    Ok(Reply::deleted("contactId", id))
 }
 
 /// Removes recordings first: after a crash in between, the contact still exists and its erasure can be requested again.
@@ -397,7 +383,7 @@ pub fn operations() -> Vec<Operation> {
                 "Also erase what calls stored about this person",
                 json!({ "type": "boolean", "default": false, "x-ringback-extension": true }),
             )
-            .ok::<ContactDeleted>(json!({ "contactId": samples::CONTACT, "deleted": true }))
+            .deletes("ContactDeleted", "contactId", &json!(samples::CONTACT))
             .conflict("in_use", GOING),
     ]
 }
@@ -436,6 +422,6 @@ pub fn do_not_call() -> Vec<Operation> {
         )
         .by(do_not_call::remove)
         .ours()
-        .ok::<DoNotCallDeleted>(json!({ "phoneNumber": samples::PHONE, "deleted": true })),
+        .deletes("DoNotCallDeleted", "phoneNumber", &json!(samples::PHONE)),
     ]
 }

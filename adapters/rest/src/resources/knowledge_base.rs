@@ -10,25 +10,10 @@ mod view;
 pub use search::KnowledgeFound;
 pub use view::{Document, DocumentText, Group};
 
-use domain::ports::store::Removal;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::{
-    described::{common::Name, operation::Operation, samples},
-    response::{
-        envelope::Reply,
-        error::{self, ApiResult},
-    },
-};
-
-/// Returns the response to a delete: the id under `id_name`, or an error that names the dependents of `thing`.
-fn removed(removal: Removal, thing: &str, id_name: &str, id: &impl ToString) -> ApiResult<Reply> {
-    error::removed(removal, thing)?;
-    let mut data = json!({ "deleted": true });
-    data[id_name] = Value::from(id.to_string());
-    Ok(Reply::ok(data))
-}
+use crate::described::{common::Name, operation::Operation, samples};
 
 /// A URL to create a document from.
 #[derive(ToSchema)]
@@ -64,17 +49,6 @@ pub struct NewFileDocument {
     pub name: Name,
 }
 
-/// Id of a deleted document.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DocumentDeleted {
-    /// Id of the document.
-    #[schema(format = "uuid")]
-    pub document_id: String,
-    /// Always true.
-    pub deleted: bool,
-}
-
 /// Id of a document.
 #[derive(ToSchema)]
 #[schema(format = "uuid")]
@@ -101,17 +75,6 @@ pub struct GroupPatch {
     /// Documents that replace the current ones; `null` empties the group.
     #[schema(max_items = 200)]
     pub document_ids: Option<Vec<DocumentId>>,
-}
-
-/// Id of a deleted group.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct GroupDeleted {
-    /// Id of the group.
-    #[schema(format = "uuid")]
-    pub group_id: String,
-    /// Always true.
-    pub deleted: bool,
 }
 
 /// A question, and the documents to search: those of an agent, or some.
@@ -253,7 +216,7 @@ fn documents() -> Vec<Operation> {
         )
         .by(document::delete)
         .ours()
-        .ok::<DocumentDeleted>(json!({ "documentId": samples::DOCUMENT, "deleted": true }))
+        .deletes("DocumentDeleted", "documentId", &json!(samples::DOCUMENT))
         .conflict("in_use", "the group `Practice` holds this document"),
     ]
 }
@@ -302,7 +265,7 @@ fn groups() -> Vec<Operation> {
         )
         .by(group::delete)
         .ours()
-        .ok::<GroupDeleted>(json!({ "groupId": samples::GROUP, "deleted": true }))
+        .deletes("GroupDeleted", "groupId", &json!(samples::GROUP))
         .conflict("in_use", "the agent `Ava` holds this group"),
     ]
 }

@@ -252,7 +252,7 @@ async fn delete<R: Resource>(
 ) -> ApiResult<Reply> {
     let removal = R::remove(&state, account.id, id).await;
     removed(removal.or_no_such(R::NAMES.thing)?, R::NAMES.thing)?;
-    Ok(Reply::ok(json!({ (R::NAMES.id): id, "deleted": true })))
+    Ok(Reply::deleted(R::NAMES.id, id))
 }
 
 /// When a resource was created and last changed.

@@ -12,7 +12,7 @@ use axum::{
 use futures_util::FutureExt;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
@@ -82,6 +82,11 @@ impl Reply {
             warning: None,
             version: None,
         }
+    }
+
+    /// Creates a 200 for a deletion; `name` is the name of the id.
+    pub fn deleted(name: &str, id: impl Serialize) -> Self {
+        Self::ok(json!({ name: id, "deleted": true }))
     }
 
     /// Adds a warning.

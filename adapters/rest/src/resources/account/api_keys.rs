@@ -78,17 +78,6 @@ impl ApiKeyDetails {
     }
 }
 
-/// A deleted key.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ApiKeyDeleted {
-    /// Id of the key.
-    #[schema(value_type = String, format = "uuid")]
-    key_id: ApiKeyId,
-    /// Always true.
-    deleted: bool,
-}
-
 async fn list(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -188,10 +177,7 @@ async fn delete(
         .await
         .or_no_such("key")?;
     tracing::info!(account = %account.id, key = %id, by = caller.name(), "API key deleted");
-    Ok(Reply::ok(ApiKeyDeleted {
-        key_id: id,
-        deleted: true,
-    }))
+    Ok(Reply::deleted("keyId", id))
 }
 
 /// Returns an added key, or a 409 for the account's own key.
@@ -337,7 +323,7 @@ pub fn operations() -> Vec<Operation> {
             .by(delete)
             .ours()
             .note("The key stops working at once. The sessions opened with it end, except one that sends this request.")
-            .ok::<ApiKeyDeleted>(json!({ "keyId": samples::API_KEY, "deleted": true }))
+            .deletes("ApiKeyDeleted", "keyId", &json!(samples::API_KEY))
             .conflict("in_use", OWN),
     ]
 }

@@ -20,7 +20,6 @@ use super::{
     options,
     settings::{FollowUpFields, dialing_agent, schedule_texts},
     variables::OpenVariables,
-    view::CampaignDeleted,
 };
 use crate::{
     caller::CallerKey,
@@ -263,8 +262,5 @@ pub async fn schedule(
 /// Handles `DELETE /public/v1/campaigns/{campaignId}`.
 pub async fn delete(State(state): State<RestState>, target: Target) -> ApiResult<Reply> {
     target.command(&state, CampaignCommand::Delete).await?;
-    Ok(Reply::ok(CampaignDeleted {
-        campaign_id: target.campaign,
-        deleted: true,
-    }))
+    Ok(Reply::deleted("campaignId", target.campaign))
 }

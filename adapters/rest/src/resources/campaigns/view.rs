@@ -149,17 +149,6 @@ impl Pacing {
 
 const MINUTE_US: i64 = 60_000_000;
 
-/// Id of a deleted campaign.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CampaignDeleted {
-    /// Id of the campaign.
-    #[schema(value_type = String, format = "uuid")]
-    pub campaign_id: CampaignId,
-    /// Always true.
-    pub deleted: bool,
-}
-
 /// A phone number in E.164, or `+0000000` if the person's data was erased.
 #[derive(ToSchema)]
 #[schema(pattern = r"^\+([1-9][0-9]{6,14}|0000000)$", example = "+15550100010")]

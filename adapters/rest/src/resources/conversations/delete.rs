@@ -1,7 +1,7 @@
 //! `DELETE /public/v1/conversations/{conversationId}`.
 
 use axum::extract::State;
-use domain::{conversation::ConversationDeleted, id::AttemptId, ports::store::StoreError};
+use domain::{id::AttemptId, ports::store::StoreError};
 
 use crate::{
     caller::Caller,
@@ -39,10 +39,7 @@ pub async fn delete(
         deleted => deleted.or_no_such("conversation")?,
     }
     (state.forget_speech)();
-    Ok(Reply::ok(ConversationDeleted {
-        conversation_id: id,
-        deleted: true,
-    }))
+    Ok(Reply::deleted("conversationId", id))
 }
 
 fn not_settled() -> ApiError {

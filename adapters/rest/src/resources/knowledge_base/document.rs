@@ -13,7 +13,6 @@ use serde_json::{Map, Value};
 
 use super::{
     list::ListParameters,
-    removed,
     upload::{self, Upload},
     view::{Document, DocumentText},
 };
@@ -28,7 +27,7 @@ use crate::{
     },
     response::{
         envelope::Reply,
-        error::{ApiError, ApiResult, OrNoSuch},
+        error::{ApiError, ApiResult, OrNoSuch, removed},
     },
     state::RestState,
 };
@@ -216,5 +215,6 @@ pub async fn delete(
     _: Query<NoParameters>,
 ) -> ApiResult<Reply> {
     let removal = state.store.delete_document(account.id, id).await;
-    removed(removal.or_no_such("document")?, "document", "documentId", &id)
+    removed(removal.or_no_such("document")?, "document")?;
+    Ok(Reply::deleted("documentId", id))
 }

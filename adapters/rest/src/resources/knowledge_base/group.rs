@@ -9,7 +9,7 @@ use domain::{
 };
 use serde_json::{Map, Value};
 
-use super::{list::ListParameters, removed, view::Group};
+use super::{list::ListParameters, view::Group};
 use crate::{
     access::idempotency::{IdempotencyKey, RequestHash},
     caller::Caller,
@@ -21,7 +21,7 @@ use crate::{
     },
     response::{
         envelope::Reply,
-        error::{ApiError, ApiResult, OrNoSuch},
+        error::{ApiError, ApiResult, OrNoSuch, removed},
     },
     state::RestState,
 };
@@ -169,5 +169,6 @@ pub async fn delete(
     _: Query<NoParameters>,
 ) -> ApiResult<Reply> {
     let removal = state.store.delete_group(account.id, id).await;
-    removed(removal.or_no_such("group")?, "group", "groupId", &id)
+    removed(removal.or_no_such("group")?, "group")?;
+    Ok(Reply::deleted("groupId", id))
 }
