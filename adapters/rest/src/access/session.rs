@@ -14,7 +14,7 @@ use domain::{
     scope::Scope,
     secret_token::{SecretToken, TokenHash},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
@@ -24,8 +24,8 @@ use crate::{
     limits::rate_limit::{KeyPrint, print_of},
     request::{
         body::JsonObject,
+        checked::Checked,
         cursor::Binding,
-        fields::Fields,
         path_id::PathId,
         query::{NoParameters, Paging, Query},
     },
@@ -108,6 +108,18 @@ pub fn opening() -> Router<RestState> {
     Router::new().route("/public/v1/session", post(sign_in))
 }
 
+/// Proof of identity: `email` and `apiKey`, or `token`.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SignIn {
+    /// E-mail address of the account.
+    pub email: Option<String>,
+    /// A key of the account.
+    pub api_key: Option<String>,
+    /// Secret of a login link, which is used up.
+    pub token: Option<String>,
+}
+
 /// Proof that a client signs in with.
 enum Proof {
     /// An e-mail address and a key, which may be malformed.
@@ -118,26 +130,25 @@ enum Proof {
 
 impl Proof {
     fn read(body: &Map<String, Value>) -> ApiResult<Self> {
-        let mut fields = Fields::of(body, "");
-        fields.only(&["email", "apiKey", "token"]);
-        if fields.value("token").is_some() {
-            if fields.value("email").is_some() || fields.value("apiKey").is_some() {
-                fields.problem("token", "not_allowed", BOTH);
+        let mut fields = Checked::<SignIn>::of(body);
+        let is_given = |name: &str| body.get(name).is_some_and(|value| !value.is_null());
+        if is_given("token") {
+            if is_given("email") || is_given("apiKey") {
+                fields.problem("token", ("not_allowed", BOTH.into()));
             }
-            let token = fields.string("token").and_then(SecretToken::parse);
-            fields.end()?;
-            return Ok(Self::Link(token));
+        } else {
+            for name in ["email", "apiKey"].into_iter().filter(|name| !is_given(name)) {
+                fields.problem(name, ("required", "is required".into()));
+            }
         }
-        let email = fields
-            .required_string("email")
-            .unwrap_or_default()
-            .trim()
-            .to_lowercase();
-        let key = fields
-            .required_string("apiKey")
-            .and_then(|key| PlainKey::parse(key.trim()));
-        fields.end()?;
-        Ok(Self::Key { email, key })
+        let sent = fields.end()?;
+        Ok(match sent.token {
+            Some(token) => Self::Link(SecretToken::parse(&token)),
+            None => Self::Key {
+                email: sent.email.unwrap_or_default().trim().to_lowercase(),
+                key: PlainKey::parse(sent.api_key.unwrap_or_default().trim()),
+            },
+        })
     }
 
     /// Returns a fingerprint of the account, whether it exists or not.

@@ -1,22 +1,9 @@
 //! Sessions of browsers.
 
 use serde_json::{Value, json};
-use utoipa::ToSchema;
 
-use crate::access::session::{self, Session, SessionEnded, SignedIn};
+use crate::access::session::{self, Session, SessionEnded, SignIn, SignedIn};
 use crate::described::{operation::Operation, samples};
-
-/// Proof of identity: `email` and `apiKey`, or `token`.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SignIn {
-    /// E-mail address of the account.
-    pub email: Option<String>,
-    /// A key of the account.
-    pub api_key: Option<String>,
-    /// Secret of a login link, which is used up.
-    pub token: Option<String>,
-}
 
 fn sample() -> Value {
     json!({
