@@ -18,6 +18,7 @@ use utoipa::{
     ToSchema,
     openapi::{RefOr, Schema},
 };
+use uuid::Uuid;
 
 use super::fields::{kind, whole};
 use crate::response::error::{ApiError, ApiResult};
@@ -298,7 +299,8 @@ impl Check<'_> {
         }
         let required = schema["required"].as_array().into_iter().flatten();
         for name in required.filter_map(Value::as_str) {
-            if map.get(name).unwrap_or(&Value::Null).is_null() {
+            let may_be_null = self.takes_null && may_be_null(&schema["properties"][name]);
+            if map.get(name).is_none_or(|value| value.is_null() && !may_be_null) {
                 self.report(&joined(path, name), "required", "is required".into());
             }
         }
@@ -361,6 +363,13 @@ impl Check<'_> {
         if let Some(max) = schema["maxLength"].as_u64().filter(|max| length as u64 > *max) {
             let message = format!("has {length} characters; at most {max} are allowed");
             self.report(path, "too_long", message);
+            return None;
+        }
+        // Each id has only one spelling.
+        let is_id = |text: &str| Uuid::try_parse(text).is_ok_and(|id| id.as_hyphenated().to_string() == text);
+        if schema["format"] == "uuid" && !is_id(text) {
+            let message = format!("`{text:.100}` is not an id (a UUID in lower case)");
+            self.report(path, "invalid_value", message);
             return None;
         }
         Some(value.clone())

@@ -17,7 +17,7 @@ use domain::{
     },
     time::Timestamp,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
@@ -26,13 +26,13 @@ use crate::{
     described::{operation::Operation, samples},
     request::{
         body::JsonObject,
+        checked::Checked,
         cursor::Binding,
-        fields::Fields,
         optimistic::IfMatch,
         path_id::PathId,
         query::{NoParameters, Paging, Query},
     },
-    resources::{agents, campaigns::create::agent_id},
+    resources::agents,
     response::{
         envelope::Reply,
         error::{ApiError, ApiResult},
@@ -186,17 +186,7 @@ async fn assign(
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Reply> {
-    let mut fields = Fields::of(&body, "");
-    fields.only(&["agentId"]);
-    if !body.contains_key("agentId") {
-        fields.problem(
-            "agentId",
-            "required",
-            "is required: an agent's id, or null to remove the number",
-        );
-    }
-    let agent = agent_id(&mut fields);
-    fields.end()?;
+    let agent = Checked::<NumberAssignment>::change(&body).end()?.agent_id;
     let providers = providers(&state).await;
     let provider = providers.get(&number).map(String::as_str);
     match agent {
@@ -264,12 +254,12 @@ fn without(row: &AgentRow, number: &PhoneNumber) -> Vec<Value> {
 }
 
 /// The agent to which a number is assigned.
-#[derive(ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NumberAssignment {
     /// Agent that gets the number; `null` removes it from the `phoneNumbers` of all agents.
-    #[schema(required = true, format = "uuid")]
-    pub agent_id: Option<String>,
+    #[schema(required = true, value_type = Option<String>, format = "uuid")]
+    pub agent_id: Option<AgentId>,
 }
 
 fn sample() -> Value {
