@@ -3,7 +3,7 @@
 
 mod access;
 mod caller;
-mod described;
+pub mod described;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzed;
 mod limits;

@@ -81,7 +81,7 @@ fn test_call() -> Operation {
         "createTestCall",
         "Talk to an agent over a WebSocket or in text",
     )
-.by(calls::test_call::create)
+    .by(calls::test_call::create)
     .ours()
     .idempotent()
     .note(

@@ -126,7 +126,7 @@ fn create_csv() -> Operation {
         "createCampaignFromCsv",
         "Create a campaign from a file",
     )
-.by(campaign_csv::create)
+    .by(campaign_csv::create)
     .note(
         "Nothing is saved or dialed unless every row is valid. `phoneNumber phone mobile mobileNumber \
              number contactNumber telephone` are headers of the phone column, `name` and `email` of their columns; \
@@ -423,7 +423,7 @@ fn results() -> Vec<Operation> {
             "campaignEvents",
             "Get the events of a campaign",
         )
-.by(campaigns::events::stream)
+        .by(campaigns::events::stream)
         .ours()
         .note(
             "Server-sent events: `campaign` (status, progress, and the `reason` of `delayed` or `failed`) \
@@ -442,7 +442,7 @@ fn results() -> Vec<Operation> {
             "listCampaignContacts",
             "List the results of each contact",
         )
-.by(campaigns::results::list)
+        .by(campaigns::results::list)
         .ours()
         .query(
             "status",
@@ -461,7 +461,7 @@ fn results() -> Vec<Operation> {
             "campaignResults",
             "Get the results as a file",
         )
-.by(campaigns::results::file)
+        .by(campaigns::results::file)
         .ours()
         .note(
             "Cells that a spreadsheet would interpret as formulas are escaped, phone numbers and other numbers aside. A \

@@ -257,7 +257,7 @@ fn export() -> Operation {
         "exportConversations",
         "Get conversations as a file, newest first",
     )
-.by(conversations::export::export))
+    .by(conversations::export::export))
     .ours()
     .query(
         "format",

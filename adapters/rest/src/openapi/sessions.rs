@@ -50,18 +50,18 @@ pub fn operations() -> Vec<Operation> {
             .fails(503, "unavailable", "the database is not available; try again")
             .fails(503, "storage_full", "the database's disk is full: nothing can be stored until there is room; try again"),
         Operation::get("/public/v1/session", "listSessions", "List the account's sessions")
-.by(session::list)
+            .by(session::list)
             .ours()
             .note("Newest first, without those that have ended.")
             .paged()
             .page::<Session>(sample()),
         Operation::delete("/public/v1/session", "signOut", "Sign out")
-.by(session::sign_out)
+            .by(session::sign_out)
             .ours()
             .note("Ends the session whose cookie the request carries, and removes the cookie.")
             .ok::<SessionEnded>(ended.clone()),
         Operation::delete("/public/v1/session/{sessionId}", "endSession", "End a session")
-.by(session::end)
+            .by(session::end)
             .ours()
             .note("Its cookie is refused at once, and its event streams end within seconds.")
             .ok::<SessionEnded>(ended),

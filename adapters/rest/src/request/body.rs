@@ -56,19 +56,6 @@ impl<S: Sync> FromRequest<S> for OptionalJsonObject {
     }
 }
 
-/// A body that is read as its schema describes it.
-#[derive(Debug, Clone)]
-pub struct JsonBody<T>(pub T);
-
-impl<S: Sync, T: ToSchema + DeserializeOwned + 'static> FromRequest<S> for JsonBody<T> {
-    type Rejection = ApiError;
-
-    async fn from_request(request: Request, state: &S) -> ApiResult<Self> {
-        let JsonObject(body) = JsonObject::from_request(request, state).await?;
-        checked::read(&body).map(Self)
-    }
-}
-
 /// A body that may be missing, and is read as its schema describes it.
 #[derive(Debug, Clone)]
 pub struct OptionalBody<T>(pub T);

@@ -24,7 +24,7 @@ use super::fields::{kind, whole};
 use crate::response::error::{ApiError, ApiResult};
 
 /// Pattern of a text that must not be blank.
-pub const NOT_BLANK: &str = r"\S";
+const NOT_BLANK: &str = r"\S";
 
 /// Problems of a body that are listed.
 const LISTED: usize = 1_000;
@@ -424,7 +424,7 @@ fn joined(path: &str, name: &str) -> String {
 }
 
 /// Returns a refused value for a message.
-pub fn shown(value: &Value) -> String {
+fn shown(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     format!("`{text:.SHOWN$}`")
 }
@@ -434,7 +434,7 @@ mod tests {
     use super::*;
 
     #[derive(Debug, PartialEq, Deserialize, ToSchema)]
-    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[serde(rename_all = "camelCase")]
     struct Part {
         #[schema(max_length = 3, pattern = r"\S")]
         name: String,

@@ -15,14 +15,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
+use self::do_not_call::{DoNotCallDeleted, DoNotCallEntry};
 use crate::{
     access::idempotency::{IdempotencyKey, RequestHash},
     caller::{Caller, CallerKey},
-    described::{
-        common::{Email, PhoneNumberSent},
-        operation::Operation,
-        samples,
-    },
+    described::{bodies, operation::Operation, samples},
     request::{
         body::JsonObject,
         contact_fields::{self, CreatedAt},
@@ -288,41 +285,6 @@ fn view(row: &ContactRow) -> Contact {
     }
 }
 
-/// A contact to save. Up to 100 custom fields of 4 KiB each are stored, and are available as variables in calls.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct NewContact {
-    /// Phone number; an account can have one contact per number.
-    pub phone_number: PhoneNumberSent,
-    /// Name of the person.
-    #[schema(max_length = 200)]
-    pub name: Option<String>,
-    /// E-mail address.
-    pub email: Option<Email>,
-}
-
-/// Changes of a contact (RFC 7396). `null` removes a field; custom fields are stored.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ContactPatch {
-    /// New phone number.
-    #[schema(required = false)]
-    pub phone_number: PhoneNumberSent,
-    /// New name.
-    #[schema(max_length = 200)]
-    pub name: Option<String>,
-    /// New e-mail address.
-    pub email: Option<Email>,
-}
-
-/// A number to add to the list.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewDoNotCallEntry {
-    /// Phone number.
-    pub phone_number: PhoneNumberSent,
-}
-
 const GOING: &str =
     "a call to this contact goes on, or has ended within the last ten seconds; try again when it is over";
 
@@ -346,7 +308,7 @@ pub fn operations() -> Vec<Operation> {
         Operation::post("/public/v1/contacts", "createContact", "Save a contact")
             .by(create)
             .idempotent()
-            .body::<NewContact>(json!({ "least": { "phoneNumber": "0015550100010" }, "more": sent }))
+            .body::<bodies::NewContact>(json!({ "least": { "phoneNumber": "0015550100010" }, "more": sent }))
             .created::<Contact>(samples::contact())
             .link("read", "getContact", "contactId", "/data/contactId")
             .link("change", "updateContact", "contactId", "/data/contactId")
@@ -364,7 +326,7 @@ pub fn operations() -> Vec<Operation> {
         Operation::patch("/public/v1/contacts/{contactId}", "updateContact", "Change a contact")
             .by(patch)
             .ours()
-            .body::<ContactPatch>(json!({
+            .body::<bodies::ContactPatch>(json!({
                 "nothing": {},
                 "some": { "name": "Maria Silva", "city": "Porto" },
                 "remove": { "email": null },
@@ -408,7 +370,7 @@ pub fn do_not_call() -> Vec<Operation> {
             .by(do_not_call::add)
             .ours()
             .note("A number that is already on the list stays unchanged.")
-            .body::<NewDoNotCallEntry>(json!({ "number": { "phoneNumber": "+15550100010" } }))
+            .body::<bodies::NewDoNotCallEntry>(json!({ "number": { "phoneNumber": "+15550100010" } }))
             .created::<DoNotCallEntry>(entry)
             .invalid(
                 "phoneNumber",

@@ -11,86 +11,8 @@ pub use search::KnowledgeFound;
 pub use view::{Document, DocumentText, Group};
 
 use serde_json::{Value, json};
-use utoipa::ToSchema;
 
-use crate::described::{common::Name, operation::Operation, samples};
-
-/// A URL to create a document from.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewUrlDocument {
-    /// URL: `http` or `https`. Private addresses are refused unless the service allows them.
-    #[schema(format = "uri", max_length = 2048, pattern = "^[Hh][Tt][Tt][Pp][Ss]?://")]
-    pub url: String,
-    /// Name of the document.
-    pub name: Name,
-}
-
-/// A text to create a document from.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewTextDocument {
-    /// Name of the document.
-    pub name: Name,
-    /// Content of the document.
-    #[schema(pattern = r"\S")]
-    pub text: String,
-}
-
-/// A file to create a document from.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewFileDocument {
-    /// File: plain text, Markdown, HTML or PDF.
-    #[schema(format = Binary, content_media_type = "application/octet-stream")]
-    pub file: String,
-    /// Name of the document; by default that of the file.
-    #[schema(required = false)]
-    pub name: Name,
-}
-
-/// Id of a document.
-#[derive(ToSchema)]
-#[schema(format = "uuid")]
-pub struct DocumentId(pub String);
-
-/// A group to create.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewGroup {
-    /// Name of the group.
-    pub name: Name,
-    /// Documents of the account, without repetition.
-    #[schema(max_items = 200)]
-    pub document_ids: Option<Vec<DocumentId>>,
-}
-
-/// Changes of a group. Omitted fields stay unchanged.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct GroupPatch {
-    /// New name.
-    #[schema(required = false)]
-    pub name: Name,
-    /// Documents that replace the current ones; `null` empties the group.
-    #[schema(max_items = 200)]
-    pub document_ids: Option<Vec<DocumentId>>,
-}
-
-/// A question, and the documents to search: those of an agent, or some.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct KnowledgeQuestion {
-    /// Words as a person may say them.
-    #[schema(max_length = 600, pattern = r"\S")]
-    pub question: String,
-    /// Agent whose documents are searched.
-    #[schema(format = "uuid")]
-    pub agent_id: Option<String>,
-    /// Documents that are searched, without repetition.
-    #[schema(max_items = 200)]
-    pub document_ids: Option<Vec<DocumentId>>,
-}
+use crate::described::{bodies, operation::Operation, samples};
 
 /// Returns the operations of documents and groups.
 pub fn operations() -> Vec<Operation> {
@@ -113,7 +35,7 @@ fn search() -> Operation {
     .by(search::search)
     .ours()
     .note("Searches the documents as a call does.")
-    .body::<KnowledgeQuestion>(json!({
+    .body::<bodies::KnowledgeQuestion>(json!({
         "agent": { "question": "What is a check-up?", "agentId": samples::AGENT },
         "documents": { "question": "What is a check-up?", "documentIds": [samples::DOCUMENT] },
     }))
@@ -159,7 +81,9 @@ fn documents() -> Vec<Operation> {
             )
             .by(document::from_url)
             .idempotent()
-            .body::<NewUrlDocument>(json!({ "page": { "url": "https://example.com/hours", "name": "Opening hours" } }))
+            .body::<bodies::NewUrlDocument>(
+                json!({ "page": { "url": "https://example.com/hours", "name": "Opening hours" } }),
+            )
             .created::<Document>(samples::document())
             .invalid("url", "address_not_allowed", "`http://127.0.0.1/` is a private address")
             .fails(502, "upstream_failed", "https://example.com/hours answered 404"),
@@ -173,7 +97,7 @@ fn documents() -> Vec<Operation> {
             .by(document::from_text)
             .ours()
             .idempotent()
-            .body::<NewTextDocument>(json!({ "text": { "name": "Prices", "text": "A check-up is 60 euros." } }))
+            .body::<bodies::NewTextDocument>(json!({ "text": { "name": "Prices", "text": "A check-up is 60 euros." } }))
             .created::<Document>(text),
         ),
         linked(
@@ -185,7 +109,7 @@ fn documents() -> Vec<Operation> {
             .by(document::from_file)
             .ours()
             .idempotent()
-            .form::<NewFileDocument>(json!({ "text": { "file": "A check-up is 60 euros.", "name": "Prices" } }))
+            .form::<bodies::NewFileDocument>(json!({ "text": { "file": "A check-up is 60 euros.", "name": "Prices" } }))
             .created::<Document>(file)
             .invalid("file", "required", "is required"),
         ),
@@ -234,7 +158,7 @@ fn groups() -> Vec<Operation> {
         .by(group::create)
         .ours()
         .idempotent()
-        .body::<NewGroup>(json!({ "empty": { "name": "Practice" } }))
+        .body::<bodies::NewGroup>(json!({ "empty": { "name": "Practice" } }))
         .created::<Group>(samples::group())
         .link("read", "getGroup", "groupId", "/data/groupId")
         .link("change", "updateGroup", "groupId", "/data/groupId")
@@ -251,7 +175,7 @@ fn groups() -> Vec<Operation> {
         )
         .by(group::patch)
         .ours()
-        .body::<GroupPatch>(json!({ "nothing": {}, "some": { "name": "Practice, autumn" } }))
+        .body::<bodies::GroupPatch>(json!({ "nothing": {}, "some": { "name": "Practice, autumn" } }))
         .ok::<Group>(samples::group())
         .invalid("documentIds[0]", "not_found", unknown)
         .conflict(

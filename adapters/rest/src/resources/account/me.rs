@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use crate::{
     caller::{Caller, CallerKey, Credential},
-    described::{common::NoFields, operation::Operation, samples},
+    described::{bodies, common::NoFields, operation::Operation, samples},
     request::{
         body::{JsonObject, OptionalBody},
         fields::{Fields, patched},
@@ -171,30 +171,20 @@ pub fn service() -> Vec<Operation> {
     ]
 }
 
-/// Changes of the settings (RFC 7396). `null` resets one to its default.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SettingsPatch {
-    /// Country by whose plan numbers without `+` are read (ISO 3166, two letters).
-    pub default_country: Option<String>,
-    /// Zone of the times in files (IANA).
-    pub timezone: Option<String>,
-}
-
 /// Returns the operations of the account.
 pub fn operations() -> Vec<Operation> {
     let secret = json!({ "webhookSecret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" });
-    let settings = json!({ "defaultCountry": "DE", "timezone": "Europe/Berlin" });
+    let sample = json!({ "defaultCountry": "DE", "timezone": "Europe/Berlin" });
     vec![
         Operation::get("/public/v1/me", "me", "Get the account of the key")
-.by(show)
+            .by(show)
             .ok::<Identity>(json!({ "userId": samples::USER, "email": samples::EMAIL })),
         Operation::post(
             "/public/v1/me/api-key/regenerate",
             "regenerateApiKey",
             "Replace the account's own key",
         )
-.by(regenerate_key)
+        .by(regenerate_key)
         .ours()
         .note(
             "The old key stops working at once, and added keys stay. The new one has all scopes and is shown only once. The \
@@ -203,22 +193,22 @@ pub fn operations() -> Vec<Operation> {
         .optional_body::<NoFields>(json!({ "nothing": {} }))
         .ok::<ApiKey>(json!({ "apiKey": "rb_3f9c1d2e4b5a69788796a5b4c3d2e1f0" })),
         Operation::get("/public/v1/me/settings", "getSettings", "Read the account's settings")
-.by(settings)
+            .by(settings)
             .ours()
-            .ok::<AccountSettings>(settings.clone()),
+            .ok::<AccountSettings>(sample.clone()),
         Operation::patch("/public/v1/me/settings", "updateSettings", "Change the account's settings")
-.by(change_settings)
+            .by(change_settings)
             .ours()
             .note("They apply to numbers, files and exports from the response on.")
-            .body::<SettingsPatch>(json!({ "nothing": {}, "some": settings }))
-            .ok::<AccountSettings>(settings)
+            .body::<bodies::SettingsPatch>(json!({ "nothing": {}, "some": sample }))
+            .ok::<AccountSettings>(sample)
             .invalid("defaultCountry", "not_allowed", "`Germany` is not a country; write the two letters of ISO 3166, such as `DE`"),
         Operation::get(
             "/public/v1/me/webhook-secret",
             "webhookSecret",
             "Get the secret that signs webhook deliveries",
         )
-.by(webhook_secret)
+        .by(webhook_secret)
         .ours()
         .ok::<WebhookSecret>(secret.clone()),
         Operation::post(
@@ -226,7 +216,7 @@ pub fn operations() -> Vec<Operation> {
             "rotateWebhookSecret",
             "Replace the secret that signs webhook deliveries",
         )
-.by(rotate_webhook_secret)
+        .by(rotate_webhook_secret)
         .ours()
         .note("The old secret stays valid for 24 hours.")
         .optional_body::<NoFields>(json!({ "nothing": {} }))

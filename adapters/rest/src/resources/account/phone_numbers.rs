@@ -275,7 +275,7 @@ pub fn operations() -> Vec<Operation> {
             "listPhoneNumbers",
             "List phone numbers and their agents",
         )
-.by(list)
+        .by(list)
         .ours()
         .note(
             "The numbers that agents of the account name, and those of the carriers that no agent of another account \
@@ -289,7 +289,7 @@ pub fn operations() -> Vec<Operation> {
             "assignPhoneNumber",
             "Assign a number to an agent, or take it from all",
         )
-.by(assign)
+        .by(assign)
         .ours()
         .note(
             "Has the effect of a change of the agent's `phoneNumbers`, with the same rules. Agents that only rotate \

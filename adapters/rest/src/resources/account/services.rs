@@ -91,15 +91,15 @@ pub fn operations() -> Vec<Operation> {
     let url = "https://calls.example.com/carriers/twilio/inbound";
     let entry = json!({ "at": "each number, \"A call comes in\", webhook, POST", "value": url });
     let report = json!({ "works": true, "message": "account active", "numbers": ["+15550000001"], "enter": [entry] });
-    let check = "/public/v1/services/{serviceName}/check";
+    let path = "/public/v1/services/{serviceName}/check";
     vec![
         Operation::get("/public/v1/services", "listServices", "List carriers and providers")
-.by(list)
+            .by(list)
             .ours()
             .note("All accounts see the same. Settings are named, and their values never shown.")
             .ok::<ServiceOverview>(json!({ "services": [service], "problems": ["disk_full"] })),
-        Operation::post(check, "checkService", "Check a carrier or provider")
-.by(check)
+        Operation::post(path, "checkService", "Check a carrier or provider")
+            .by(check)
             .ours()
             .note(
                 "Sends small real requests, for at most 60 s. Within 10 s after a check, its result is returned again. The \

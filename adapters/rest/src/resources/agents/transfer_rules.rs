@@ -1,7 +1,7 @@
 //! Transfer rules: transfers to numbers that several agents offer.
 
 use domain::{
-    agent::{TransferDestination, TransferRule, validate_transfer_rule},
+    agent::{TransferRule, validate_transfer_rule},
     id::{AccountId, TransferRuleId},
     ports::store::{KeyTicket, Removal, StoreResult, TransferRuleRow},
     time::Timestamp,
@@ -11,37 +11,11 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::{
-    described::{common::Name, operation::Operation, samples},
+    described::{bodies::NewTransferRule, operation::Operation, samples},
     resources::resource::{self, ChangeTimes, Examples, Names, Resource},
     response::error::{ApiError, ApiResult},
     state::RestState,
 };
-
-/// A transfer rule to create. The domain's table reads it.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct NewTransferRule {
-    /// Name for people.
-    pub name: Name,
-    /// Kind of the transfer; `blind` by default.
-    pub transfer_type: Option<TransferType>,
-    /// Condition of the transfer, for the model. May contain `{{placeholders}}`.
-    pub condition: Option<String>,
-    /// Destination: a phone number or a SIP address.
-    pub transfer_destination: TransferDestination,
-}
-
-/// Kind of a transfer.
-#[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
-pub enum TransferType {
-    /// The agent leaves the call at once.
-    Blind,
-    /// The agent leaves the call when the destination has answered.
-    Conference,
-    /// The caller's network calls the destination.
-    SipRefer,
-}
 
 /// A transfer rule.
 #[derive(Serialize, ToSchema)]
