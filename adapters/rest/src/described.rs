@@ -6,3 +6,4 @@ pub mod common;
 pub mod forms;
 pub mod operation;
 pub mod samples;
+pub mod scoped;

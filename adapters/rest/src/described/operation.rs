@@ -17,19 +17,12 @@ use utoipa::ToSchema;
 
 use super::{
     answers::{self, Failure},
-    forms,
+    forms, scoped,
 };
-use crate::{
-    access::scopes,
-    request::checked::{collect, flat},
-    state::RestState,
-};
+use crate::{request::checked::collect, state::RestState};
 
 /// Mark of everything that is not in the service document.
 pub const EXTENSION: &str = "x-ringback-extension";
-
-/// Names of the scopes that an operation needs.
-const SCOPES: &str = "x-required-scopes";
 
 /// Schemas by name. In responses, an optional field is never `null`; in requests it may be missing or `null`.
 #[derive(Debug, Default)]
@@ -327,7 +320,10 @@ impl Operation {
     }
 
     fn answers(mut self, status: &str, text: &str, data: Value, example: Value, pagination: Option<&str>) -> Self {
-        let data = self.or_in_short(data);
+        let data = match self.keyless {
+            true => data,
+            false => scoped::or_in_short(self.method, self.path, data, &self.schemas.read),
+        };
         let mut properties = json!({ "success": { "type": "boolean", "description": "Always true" }, "data": data });
         let mut required = vec!["success", "data"];
         let mut shown = json!({ "success": true, "data": example });
@@ -356,33 +352,6 @@ impl Operation {
         let response = json!({ "description": text, "headers": headers, "content": content });
         self.responses.insert(status.into(), response);
         self
-    }
-
-    /// Adds what a key without `read` gets, if that is less.
-    fn or_in_short(&self, data: Value) -> Value {
-        let whole = data["$ref"].is_string().then(|| flat(&data, &self.schemas.read));
-        let kept = scopes::kept(self.method, self.path).filter(|_| !self.keyless);
-        let Some(kept) = kept else { return data };
-        let names = |schema: &Value| schema["properties"].as_object().map(Map::len);
-        if whole
-            .as_ref()
-            .and_then(names)
-            .is_some_and(|fields| fields <= kept.len())
-        {
-            return data;
-        }
-        let id = json!({ "type": "string", "format": "uuid" });
-        let property = |name: &&str| {
-            let described = whole.as_ref().and_then(|schema| schema["properties"].get(name));
-            ((*name).to_owned(), described.unwrap_or(&id).clone())
-        };
-        let mut properties: Map<String, Value> = kept.iter().map(property).collect();
-        properties.insert("version".into(), json!({ "type": "integer", "minimum": 1 }));
-        let in_short = json!({
-            "type": "object", "description": "With a key that lacks `read`", "properties": properties,
-            "required": kept.iter().take(1).collect::<Vec<_>>(), "additionalProperties": false,
-        });
-        json!({ "anyOf": [data, in_short] })
     }
 
     /// Adds an optional header.
@@ -456,21 +425,6 @@ impl Operation {
             .any(|prefix| self.path.starts_with(prefix))
     }
 
-    /// Adds the scopes that the operation needs, for people and programs.
-    fn show_scopes(&mut self) {
-        let names: Vec<&str> = scopes::required(self.method, self.path)
-            .iter()
-            .map(|scope| scope.as_str())
-            .collect();
-        let sentence = scopes::sentence(self.method, self.path);
-        let text = match self.value.get("description").and_then(Value::as_str) {
-            Some(note) => format!("{note} {sentence}"),
-            None => sentence,
-        };
-        self.value.insert("description".into(), json!(text));
-        self.value.insert(SCOPES.into(), json!(names));
-    }
-
     /// Returns the finished operation, under its tag.
     pub fn finish(mut self, tag: &str) -> Self {
         let thing = self.path.split('/').rfind(|part| part.starts_with('{'));
@@ -485,7 +439,7 @@ impl Operation {
             }
         }
         if !self.keyless {
-            self.show_scopes();
+            scoped::show_scopes(self.method, self.path, &mut self.value);
         }
         let mut security = vec![
             json!({ "apiKeyHeader": [] }),

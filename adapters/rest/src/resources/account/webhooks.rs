@@ -5,8 +5,8 @@ use domain::{
     accounts::generate_webhook_secret,
     id::{AccountEventId, AccountId, DeliveryId, WebhookId},
     ports::store::{
-        Account, AccountEvent, DeliveryState, KeyTicket, MAX_WEBHOOKS, RecentDeliveries, Removal, StoreResult,
-        TypePattern, WEBHOOK_TEST, WebhookDelivery, WebhookEndpoint, WebhookRow,
+        AccountEvent, DeliveryState, KeyTicket, MAX_WEBHOOKS, RecentDeliveries, Removal, StoreResult, TypePattern,
+        WEBHOOK_TEST, WebhookDelivery, WebhookEndpoint, WebhookRow,
     },
     time::Timestamp,
 };
