@@ -40,28 +40,6 @@ pub struct NewDoNotCallEntry {
     pub phone_number: PhoneNumberSent,
 }
 
-/// A URL to create a document from.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewUrlDocument {
-    /// URL: `http` or `https`. Private addresses are refused unless the service allows them.
-    #[schema(format = "uri", max_length = 2048, pattern = "^[Hh][Tt][Tt][Pp][Ss]?://")]
-    pub url: String,
-    /// Name of the document.
-    pub name: Name,
-}
-
-/// A text to create a document from.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewTextDocument {
-    /// Name of the document.
-    pub name: Name,
-    /// Content of the document.
-    #[schema(pattern = r"\S")]
-    pub text: String,
-}
-
 /// A file to create a document from.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -78,44 +56,6 @@ pub struct NewFileDocument {
 #[derive(ToSchema)]
 #[schema(format = "uuid")]
 pub struct DocumentId(pub String);
-
-/// A group to create.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewGroup {
-    /// Name of the group.
-    pub name: Name,
-    /// Documents of the account, without repetition.
-    #[schema(max_items = 200)]
-    pub document_ids: Option<Vec<DocumentId>>,
-}
-
-/// Changes of a group. Omitted fields stay unchanged.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct GroupPatch {
-    /// New name.
-    #[schema(required = false)]
-    pub name: Name,
-    /// Documents that replace the current ones; `null` empties the group.
-    #[schema(max_items = 200)]
-    pub document_ids: Option<Vec<DocumentId>>,
-}
-
-/// A question, and the documents to search: those of an agent, or some.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct KnowledgeQuestion {
-    /// Words as a person may say them.
-    #[schema(max_length = 600, pattern = r"\S")]
-    pub question: String,
-    /// Agent whose documents are searched.
-    #[schema(format = "uuid")]
-    pub agent_id: Option<String>,
-    /// Documents that are searched, without repetition.
-    #[schema(max_items = 200)]
-    pub document_ids: Option<Vec<DocumentId>>,
-}
 
 /// Changes of the settings (RFC 7396). `null` resets one to its default.
 #[derive(ToSchema)]

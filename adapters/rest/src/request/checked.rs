@@ -70,13 +70,17 @@ impl<T: ToSchema + DeserializeOwned + 'static> Checked<T> {
     }
 
     /// Gives problems of a field, or of the items of a list, the code that clients know instead of `usual`.
+    pub fn recode(&mut self, path: &str, usual: &str, code: &'static str) {
+        let problems = self.problems.iter_mut();
+        for problem in problems.filter(|problem| problem.path.starts_with(path) && problem.code == usual) {
+            problem.code = code;
+        }
+    }
+
+    /// Does the same in a chain.
     #[must_use]
     pub fn coded(mut self, path: &str, usual: &str, code: &'static str) -> Self {
-        let meant = |problem: &&mut Problem| problem.path.starts_with(path) && problem.code == usual;
-        self.problems
-            .iter_mut()
-            .filter(meant)
-            .for_each(|problem| problem.code = code);
+        self.recode(path, usual, code);
         self
     }
 

@@ -35,7 +35,7 @@ fn search() -> Operation {
     .by(search::search)
     .ours()
     .note("Searches the documents as a call does.")
-    .body::<bodies::KnowledgeQuestion>(json!({
+    .body::<search::KnowledgeQuestion>(json!({
         "agent": { "question": "What is a check-up?", "agentId": samples::AGENT },
         "documents": { "question": "What is a check-up?", "documentIds": [samples::DOCUMENT] },
     }))
@@ -81,7 +81,7 @@ fn documents() -> Vec<Operation> {
             )
             .by(document::from_url)
             .idempotent()
-            .body::<bodies::NewUrlDocument>(
+            .body::<document::NewUrlDocument>(
                 json!({ "page": { "url": "https://example.com/hours", "name": "Opening hours" } }),
             )
             .created::<Document>(samples::document())
@@ -97,7 +97,9 @@ fn documents() -> Vec<Operation> {
             .by(document::from_text)
             .ours()
             .idempotent()
-            .body::<bodies::NewTextDocument>(json!({ "text": { "name": "Prices", "text": "A check-up is 60 euros." } }))
+            .body::<document::NewTextDocument>(
+                json!({ "text": { "name": "Prices", "text": "A check-up is 60 euros." } }),
+            )
             .created::<Document>(text),
         ),
         linked(
@@ -158,7 +160,7 @@ fn groups() -> Vec<Operation> {
         .by(group::create)
         .ours()
         .idempotent()
-        .body::<bodies::NewGroup>(json!({ "empty": { "name": "Practice" } }))
+        .body::<group::NewGroup>(json!({ "empty": { "name": "Practice" } }))
         .created::<Group>(samples::group())
         .link("read", "getGroup", "groupId", "/data/groupId")
         .link("change", "updateGroup", "groupId", "/data/groupId")
@@ -175,7 +177,7 @@ fn groups() -> Vec<Operation> {
         )
         .by(group::patch)
         .ours()
-        .body::<bodies::GroupPatch>(json!({ "nothing": {}, "some": { "name": "Practice, autumn" } }))
+        .body::<group::GroupPatch>(json!({ "nothing": {}, "some": { "name": "Practice, autumn" } }))
         .ok::<Group>(samples::group())
         .invalid("documentIds[0]", "not_found", unknown)
         .conflict(

@@ -9,7 +9,9 @@ use domain::{
     ports::store::{Account, DocumentKind, NewDocument},
     text::is_blank,
 };
+use serde::Deserialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{
     list::ListParameters,
@@ -19,9 +21,10 @@ use super::{
 use crate::{
     access::idempotency::{IdempotencyKey, RequestHash, Turn},
     caller::Caller,
+    described::common::Name,
     request::{
         body::JsonObject,
-        fields::Fields,
+        checked::Checked,
         path_id::PathId,
         query::{NoParameters, Query},
     },
@@ -96,45 +99,59 @@ async fn made(
     .await
 }
 
+/// A URL to create a document from.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewUrlDocument {
+    /// URL: `http` or `https`. Private addresses are refused unless the service allows them.
+    #[schema(format = "uri", max_length = 2048, pattern = "^[Hh][Tt][Tt][Pp][Ss]?://")]
+    pub url: String,
+    /// Name of the document.
+    pub name: Name,
+}
+
+/// A text to create a document from.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewTextDocument {
+    /// Name of the document.
+    pub name: Name,
+    /// Content of the document.
+    #[schema(pattern = r"\S")]
+    pub text: String,
+}
+
 /// Fetches the document at the URL in a body.
 async fn fetched(state: &RestState, body: &Map<String, Value>) -> ApiResult<NewDocument> {
-    let mut fields = Fields::of(body, "");
-    fields.only(&["url", "name"]);
-    let url = fields.required_string("url").map(str::trim);
-    if let Some(Err(problem)) = url.map(fetch::parse) {
-        fields.problem("url", "invalid_value", problem.to_string());
-    }
-    let name = fields.name("name");
-    let (Some(url), Some(name), true) = (url, name, fields.problems.is_empty()) else {
-        return Err(ApiError::Invalid(fields.problems));
-    };
-    let text = state.documents.of_url(url).await;
+    let mut body = Checked::<NewUrlDocument>::of(body).coded("url", "too_long", "invalid_value");
+    body.parse("url", |url| match fetch::parse(url.trim()) {
+        Ok(_) => Ok(url.trim().to_owned()),
+        Err(problem) => Err(("invalid_value", problem.to_string())),
+    });
+    let NewUrlDocument { url, name } = body.end()?;
+    let text = state.documents.of_url(&url).await;
     Ok(NewDocument {
         kind: DocumentKind::Url,
-        name,
-        url: Some(url.to_owned()),
+        name: name.0,
+        url: Some(url),
         text: text.map_err(|error| refused(error, "url"))?,
     })
 }
 
 /// Returns the document with the text in a body.
 fn given(body: &Map<String, Value>) -> ApiResult<NewDocument> {
-    let mut fields = Fields::of(body, "");
-    fields.only(&["name", "text"]);
-    let name = fields.name("name");
-    let text = fields.required_string("text");
-    if text.is_some_and(is_blank) {
-        fields.problem("text", "required", "must contain visible text");
-    }
-    match (name, text, fields.problems.is_empty()) {
-        (Some(name), Some(text), true) => Ok(NewDocument {
-            kind: DocumentKind::Text,
-            name,
-            url: None,
-            text: text.to_owned(),
-        }),
-        _ => Err(ApiError::Invalid(fields.problems)),
-    }
+    let mut body = Checked::<NewTextDocument>::of(body);
+    body.parse("text", |text| match is_blank(text) {
+        true => Err(("required", "must contain visible text".into())),
+        false => Ok(text.to_owned()),
+    });
+    let NewTextDocument { name, text } = body.end()?;
+    Ok(NewDocument {
+        kind: DocumentKind::Text,
+        name: name.0,
+        url: None,
+        text,
+    })
 }
 
 /// Returns the document with the text of an upload.

@@ -7,15 +7,18 @@ use domain::{
     id::{DocumentId, GroupId},
     ports::store::{Account, GroupEdit, GroupRow, KeyTicket},
 };
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{list::ListParameters, view::Group};
 use crate::{
     access::idempotency::{IdempotencyKey, RequestHash},
     caller::Caller,
+    described::{bodies, common::Name},
     request::{
         body::JsonObject,
-        fields::{Fields, kind},
+        checked::{Checked, present},
         path_id::PathId,
         query::{NoParameters, Query},
     },
@@ -26,11 +29,32 @@ use crate::{
     state::RestState,
 };
 
-/// Maximum documents of a group or a search. A list of groups contains all of them.
-pub const DOCUMENTS: usize = 200;
-
 /// Name of the field that contains ids of documents.
 pub const DOCUMENT_IDS: &str = "documentIds";
+
+/// A group to create.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewGroup {
+    /// Name of the group.
+    pub name: Name,
+    /// Documents of the account, without repetition.
+    #[schema(value_type = Option<Vec<bodies::DocumentId>>, max_items = 200)]
+    pub document_ids: Option<Vec<DocumentId>>,
+}
+
+/// Changes of a group. Omitted fields stay unchanged.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GroupPatch {
+    /// New name.
+    #[schema(required = false, value_type = Name)]
+    pub name: Option<Name>,
+    /// Documents that replace the current ones; `null` empties the group.
+    #[schema(value_type = Option<Vec<bodies::DocumentId>>, max_items = 200)]
+    #[serde(default, deserialize_with = "present")]
+    pub document_ids: Option<Option<Vec<DocumentId>>>,
+}
 
 /// Handles `POST /public/v1/knowledge-base/groups`.
 pub async fn create(
@@ -56,50 +80,42 @@ async fn make(
     body: &Map<String, Value>,
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<GroupRow> {
-    let mut fields = Fields::of(body, "");
-    fields.only(&["name", DOCUMENT_IDS]);
-    let name = fields.name("name");
-    let documents = document_ids(state, account, &mut fields).await?;
-    let (Some(name), true) = (name, fields.problems.is_empty()) else {
-        return Err(ApiError::Invalid(fields.problems));
-    };
-    let documents = documents.unwrap_or_default();
-    Ok(state.store.create_group(account.id, name, documents, ticket).await?)
+    let mut body = Checked::<NewGroup>::of(body);
+    check_documents(state, account, &mut body).await?;
+    let NewGroup { name, document_ids } = body.end()?;
+    let documents = document_ids.unwrap_or_default();
+    Ok(state.store.create_group(account.id, name.0, documents, ticket).await?)
 }
 
-/// Reads `documentIds`: documents of the account, without repetition. Returns `None` if the field is missing.
-pub async fn document_ids(
+/// Checks `documentIds`: documents of the account, without repetition.
+pub async fn check_documents<T: ToSchema + DeserializeOwned + 'static>(
     state: &RestState,
     account: &Account,
-    fields: &mut Fields<'_>,
-) -> ApiResult<Option<Vec<DocumentId>>> {
-    let Some(items) = fields.array(DOCUMENT_IDS) else {
-        return Ok(None);
-    };
-    if items.len() > DOCUMENTS {
-        let message = format!("has {} items; at most {DOCUMENTS} are allowed", items.len());
-        fields.problem(DOCUMENT_IDS, "too_many", message);
-        return Ok(None);
-    }
-    let parsed = |item: &Value| item.as_str()?.parse::<DocumentId>().ok();
-    let ids: Vec<DocumentId> = items.iter().filter_map(parsed).collect();
+    body: &mut Checked<T>,
+) -> ApiResult<()> {
+    let items = body.sound(DOCUMENT_IDS).and_then(Value::as_array);
+    let ids = items
+        .into_iter()
+        .flatten()
+        .filter_map(|item| item.as_str()?.parse().ok());
+    let ids: Vec<DocumentId> = ids.collect();
     let known = state.store.known_documents(account.id, &ids).await?;
-    let known: HashSet<DocumentId> = known.into_iter().collect();
+    let known: HashSet<String> = known.iter().map(ToString::to_string).collect();
     let mut seen = HashSet::new();
-    for (index, item) in items.iter().enumerate() {
-        let path = format!("{DOCUMENT_IDS}[{index}]");
-        let Some(text) = item.as_str() else {
-            fields.problem(&path, "wrong_type", format!("must be a string, not {}", kind(item)));
-            continue;
-        };
-        if !seen.insert(text) {
-            fields.problem(&path, "repeated", "is in the list already");
-        } else if !parsed(item).is_some_and(|id| known.contains(&id)) {
-            let message = format!("there is no document `{text:.100}` in this account");
-            fields.problem(&path, "not_found", message);
+    body.parse_items(DOCUMENT_IDS, |text| {
+        if !seen.insert(text.to_owned()) {
+            return Err(("repeated", "is in the list already".into()));
         }
-    }
-    Ok(Some(ids))
+        let missing = || {
+            (
+                "not_found",
+                format!("there is no document `{text:.100}` in this account"),
+            )
+        };
+        known.contains(text).then_some(()).ok_or_else(missing)
+    });
+    body.recode(DOCUMENT_IDS, "invalid_value", "not_found");
+    Ok(())
 }
 
 /// Handles `GET /public/v1/knowledge-base/groups`.
@@ -140,18 +156,16 @@ pub async fn patch(
     JsonObject(body): JsonObject,
 ) -> ApiResult<Reply> {
     state.store.group(account.id, id).await.or_no_such("group")?;
-    let mut fields = Fields::of(&body, "");
-    fields.only(&["name", DOCUMENT_IDS]);
-    let name = match body.get("name") {
-        Some(_) => fields.name("name"),
-        None => None,
-    };
-    let emptied = body.get(DOCUMENT_IDS).is_some_and(Value::is_null);
-    let documents = document_ids(&state, &account, &mut fields).await?;
-    fields.end()?;
+    let is_nameless = body.get("name").is_some_and(Value::is_null);
+    let mut body = Checked::<GroupPatch>::change(&body);
+    if is_nameless {
+        body.recode("name", "wrong_type", "required");
+    }
+    check_documents(&state, &account, &mut body).await?;
+    let GroupPatch { name, document_ids } = body.end()?;
     let edit = GroupEdit {
-        name,
-        documents: documents.or_else(|| emptied.then(Vec::new)),
+        name: name.map(|name| name.0),
+        documents: document_ids.map(Option::unwrap_or_default),
     };
     let row = state
         .store
