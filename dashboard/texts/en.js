@@ -168,8 +168,8 @@ export default {
     missing: 'There is no recording of this call here.', babble: 'The built-in voice speaks in vowel-like sounds. To hear words, set up another voice.',
   },
   analytics: {
-    title: 'Analytics', span: 'Days', days: { one: 'Today', other: '{n} days' }, lastWeek: 'Last week', figures: 'Figures', byDay: 'Calls by day', groups: 'Grouped by',
-    table: 'Groups of calls',
+    title: 'Analytics', span: 'Days', days: { one: 'Today', other: '{n} days' }, lastWeek: 'Last week', figures: 'Figures',
+    byDay: 'Calls by day', groups: 'Grouped by', table: 'Groups of calls',
     day: 'Day', by: { day: 'By day', campaign: 'By campaign', agent: 'By agent', version: 'By version' }, none: 'No calls in these days.',
     noCampaign: 'Without a campaign', optOuts: 'Opted out', optOutsHelp: 'Calls in which the contact wished no further calls', more: 'Analytics',
     slow: '95% within', slowHelp: '95% of the answers came within this time.',
