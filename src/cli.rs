@@ -7,7 +7,10 @@ pub use unknown::warn_of_unknown_settings;
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{
+    Args, Parser, Subcommand,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 
 use crate::{
     config::{ServeConfig, StorageConfig, TlsConfig},
@@ -23,7 +26,7 @@ use net::{
 };
 use providers::{check::ProvidersCheckArgs, name::ProviderName};
 use sim::{
-    stub_carriers::{SERVICE, run::Name},
+    stub_carriers::{KINDS, SERVICE, reordering, run::StubKind},
     stub_providers::StubTimes,
 };
 
@@ -204,8 +207,8 @@ pub enum CarriersCommand {
 #[derive(Debug, Clone, Args)]
 pub struct CarriersStubArgs {
     /// Carrier
-    #[arg(value_enum)]
-    pub carrier: Name,
+    #[arg(value_parser = stub_kind())]
+    pub carrier: &'static StubKind,
 
     /// Address to serve on
     #[arg(long, value_parser = listen_address)]
@@ -215,13 +218,22 @@ pub struct CarriersStubArgs {
     #[arg(long, default_value = SERVICE, value_parser = parse_local_base_url)]
     pub service: String,
 
-    /// Send every report twice, and for Telnyx also late and in another order
-    #[arg(long)]
+    /// Send every report twice
+    #[arg(long, help = format!("Send every report twice, and for {} also late and in another order", reordering()))]
     pub untidy: bool,
 
     /// Break the first media socket of each call after this many seconds
     #[arg(long, value_parser = whole(1..=3_600_u64))]
     pub cut_after_seconds: Option<u64>,
+}
+
+/// Returns the parser of a carrier that has a stub to run.
+fn stub_kind() -> impl TypedValueParser<Value = &'static StubKind> {
+    let names = KINDS.iter().map(|kind| PossibleValue::new(kind.name).help(kind.title));
+    PossibleValuesParser::new(names).try_map(|name| {
+        let mut kinds = KINDS.iter().copied();
+        kinds.find(|kind| kind.name == name).ok_or("no such stub")
+    })
 }
 
 /// Subcommands of `ringback account`.

@@ -16,9 +16,9 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-pub(crate) use self::guard::guarded;
+pub(crate) use self::guard::{guarded, guarded_by};
 
-const DERIVED: [(&str, &str); 8] = [
+const DERIVED: &[(&str, &str)] = &[
     ("anthropic", include_str!("../schemas/anthropic.json")),
     ("cartesia", include_str!("../schemas/cartesia.json")),
     ("deepgram", include_str!("../schemas/deepgram.json")),
@@ -69,7 +69,7 @@ struct Entry {
 fn read() -> serde_json::Result<BTreeMap<String, Service>> {
     let mut services = BTreeMap::new();
     for (name, text) in DERIVED {
-        services.insert(name.to_owned(), serde_json::from_str::<Service>(text)?);
+        services.insert((*name).to_owned(), serde_json::from_str::<Service>(text)?);
     }
     for entry in serde_json::from_str::<Vec<Entry>>(WRITTEN)? {
         let service = services.entry(entry.service).or_default();

@@ -6,7 +6,7 @@ use axum::{
     extract::Request,
     http::{Method, StatusCode, header::CONTENT_TYPE, request::Parts},
     middleware::{self, Next},
-    response::{IntoResponse, Response},
+    response::IntoResponse,
 };
 use futures_util::stream;
 use serde_json::{Map, Value, json};
@@ -16,14 +16,26 @@ use super::{Check, Misfit, SERVICES, record};
 /// The largest request, in bytes. Services accept files of up to 25 MB.
 const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
 
-/// Adds the guard of a service to its routes. `misfit` is called for each refused request.
+/// Adds the guard of a provider to its routes. `misfit` is called for each refused request.
 pub(crate) fn guarded<S, M>(routes: Router<S>, service: &'static str, misfit: M) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     M: Fn(&Misfit) + Clone + Send + Sync + 'static,
 {
+    guarded_by(routes, service, move |found| {
+        misfit(found);
+        refusal(service, found)
+    })
+}
+
+/// Adds the guard of a service to its routes. `refuse` returns the status and body with which a request is refused.
+pub(crate) fn guarded_by<S, R>(routes: Router<S>, service: &'static str, refuse: R) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    R: Fn(&Misfit) -> (u16, Value) + Clone + Send + Sync + 'static,
+{
     routes.route_layer(middleware::from_fn(move |request: Request, next: Next| {
-        let misfit = misfit.clone();
+        let refuse = refuse.clone();
         async move {
             let (parts, body) = request.into_parts();
             // The body of a WebSocket's request is its connection.
@@ -32,8 +44,9 @@ where
                 _ => (body::to_bytes(body, MAX_BODY_BYTES).await.unwrap_or_default(), None),
             };
             if let Err(found) = check(service, &parts, &body).await {
-                misfit(&found);
-                return refusal(service, &found);
+                let (status, body) = refuse(&found);
+                let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+                return (status, Json(body)).into_response();
             }
             let body = rest.unwrap_or_else(|| Body::from(body));
             next.run(Request::from_parts(parts, body)).await
@@ -117,25 +130,10 @@ async fn parts_of(content_type: &str, body: Bytes) -> Value {
     texts(fields.into_iter())
 }
 
-/// Returns the refusal as the service words it.
-fn refusal(service: &str, misfit: &Misfit) -> Response {
-    let (field, why) = (&misfit.field, misfit.to_string());
-    let name = field.trim_start_matches('/');
-    let (status, body) = match service {
-        "twilio" | "signalwire" => (400, json!({ "code": 20_001, "message": why, "status": 400 })),
-        "telnyx" => {
-            let error =
-                json!({ "code": "10015", "title": "Bad Request", "detail": why, "source": { "pointer": field } });
-            (422, json!({ "errors": [error] }))
-        }
-        "vonage" => {
-            let invalid = json!([{ "name": name, "reason": why }]);
-            (
-                400,
-                json!({ "title": "Bad Request", "detail": why, "invalid_parameters": invalid }),
-            )
-        }
-        "asterisk" => (400, json!({ "message": why })),
+/// Returns the refusal as the provider words it.
+fn refusal(service: &str, misfit: &Misfit) -> (u16, Value) {
+    let (name, why) = (misfit.field.trim_start_matches('/'), misfit.to_string());
+    match service {
         "anthropic" => {
             let error = json!({ "type": "invalid_request_error", "message": why });
             (400, json!({ "type": "error", "error": error }))
@@ -154,7 +152,5 @@ fn refusal(service: &str, misfit: &Misfit) -> Response {
                 json!({ "message": why, "type": "invalid_request_error", "param": name, "code": "unknown_parameter" });
             (400, json!({ "error": error }))
         }
-    };
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
-    (status, Json(body)).into_response()
+    }
 }

@@ -22,14 +22,14 @@ use std::{
 };
 
 use axum::{Router, extract::ws::WebSocket};
+use serde_json::{Value, json};
 
 use self::{bridges::Bridges, channels::Channel, events::Events};
 use super::{
-    Callbacks, StubBase, StubCarrierSettings,
-    base::{Handle, Stub},
-    locked,
-    phones::Progress,
+    base::{Handle, Stub, StubBase, delivery::Callbacks, phones::Progress},
+    settings::{StubCarrierSettings, locked},
 };
+use crate::schema::Misfit;
 
 /// User name of the stub.
 pub const USER: &str = "ringback";
@@ -110,6 +110,10 @@ impl Stub for Asterisk {
 
     fn service(&self) -> &'static str {
         "asterisk"
+    }
+
+    fn refusal(&self, misfit: &Misfit) -> (u16, Value) {
+        (400, json!({ "message": misfit.to_string() }))
     }
 
     fn leg(&self, id: &str) -> Option<Arc<Channel>> {

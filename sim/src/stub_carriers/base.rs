@@ -1,5 +1,10 @@
 //! Parts of every stub: the phones behind it, its server, and a record of its events.
 
+pub(crate) mod delivery;
+pub(crate) mod phones;
+pub(crate) mod rooms;
+pub(crate) mod stall;
+
 use std::{
     collections::VecDeque,
     io,
@@ -21,13 +26,16 @@ use axum::{
 };
 use domain::time::Clock;
 use reqwest::Client;
+use serde_json::Value;
 use tokio::{net::TcpListener, task::JoinSet};
 
-use super::{
-    Callbacks, Delivered, Dial, DialFault, Stall, StubCarrierSettings, locked,
+use self::{
+    delivery::Callbacks,
     phones::{Phones, Progress, Report},
     rooms::Rooms,
+    stall::Stall,
 };
+use super::settings::{Delivered, Dial, DialFault, StubCarrierSettings, locked};
 use crate::{
     exchange::LogEntry,
     schema::{self, Misfit},
@@ -165,6 +173,9 @@ pub trait Stub: Sized + Send + Sync + 'static {
     /// Returns the service whose schemas its API and sockets have.
     fn service(&self) -> &'static str;
 
+    /// Returns how the carrier refuses a request with a field that it does not take: status and body.
+    fn refusal(&self, misfit: &Misfit) -> (u16, Value);
+
     fn leg(&self, id: &str) -> Option<Arc<Self::Leg>>;
 
     /// Handles a report of a phone's line.
@@ -181,8 +192,11 @@ impl<S: Stub> Handle<S> {
     /// Serves the stub's routes, and those of its phones.
     pub(super) fn serve(stub: Arc<S>, listener: TcpListener, routes: Router<Arc<S>>, more: Router) -> Self {
         let told = stub.clone();
-        let misfit = move |misfit: &Misfit| told.base().complain(misfit.to_string());
-        let router = schema::guarded(routes, stub.service(), misfit)
+        let refuse = move |misfit: &Misfit| {
+            told.base().complain(misfit.to_string());
+            told.refusal(misfit)
+        };
+        let router = schema::guarded_by(routes, stub.service(), refuse)
             .route("/phones/{id}/status", post(reported::<S>))
             .route("/phones/{id}/media", get(picked_up::<S>))
             .with_state(stub.clone())

@@ -10,12 +10,10 @@ use tokio::{
 };
 
 use super::{
-    base::StubBase,
+    base::{StubBase, rooms::Said, stall::Standstill},
     bridge::{MediaSocket, Told},
     legs::Stage,
     line::{FromPhone, Line},
-    rooms::Said,
-    stall::Standstill,
 };
 
 /// A change to a leg that follows instructions `I`.

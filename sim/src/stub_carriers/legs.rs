@@ -9,8 +9,11 @@ use domain::time::Timestamp;
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    delivery, locked,
-    phones::{Cause, Progress},
+    base::{
+        delivery,
+        phones::{Cause, Progress},
+    },
+    settings::locked,
 };
 
 /// Most changes that may wait for a phone.

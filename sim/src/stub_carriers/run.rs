@@ -1,41 +1,52 @@
 //! A stub carrier for manual use: it has its own address, simulated phones behind it, and prints the
 //! environment that makes a service use it.
 
-use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
+use std::{any::Any, fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use domain::time::SystemClock;
+use futures_util::future::BoxFuture;
 
 use super::{
-    Callbacks, NUMBER, StubBase, StubCarrierSettings,
-    telnyx::{API_KEY, CONNECTION, TelnyxSettings, TelnyxStub},
-    twilio::{ACCOUNT, Flavour, SIGNING_KEY, TOKEN, TwilioStub},
-    vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET, VonageFaults, VonageStub},
+    base::delivery::Callbacks,
+    settings::{NUMBER, StubCarrierSettings},
 };
 
 /// Frames of a telephone per second.
 const FRAMES_A_SECOND: u64 = 50;
 
-/// Carriers whose stubs can be run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Name {
-    /// Twilio
-    Twilio,
-    /// SignalWire
-    Signalwire,
-    /// Telnyx
-    Telnyx,
-    /// Vonage
-    Vonage,
+/// A carrier whose stub can be run.
+#[derive(Debug)]
+pub struct StubKind {
+    /// Value of `RINGBACK_CARRIER`.
+    pub name: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// Whether untidy reports are also late and in another order.
+    pub reorders: bool,
+    /// Starts the stub.
+    pub start: StartStub,
 }
 
-impl Name {
-    /// Returns the value of `RINGBACK_CARRIER`.
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Twilio => "twilio",
-            Self::Signalwire => "signalwire",
-            Self::Telnyx => "telnyx",
-            Self::Vonage => "vonage",
+/// Starts a stub with these settings.
+pub type StartStub = fn(StubCarrierSettings) -> BoxFuture<'static, io::Result<Started>>;
+
+/// A started stub.
+pub struct Started {
+    /// Base URL of its API, which also takes requests for inbound calls.
+    url: String,
+    /// Environment variables of its account.
+    account: Vec<(&'static str, String)>,
+    /// The stub runs until this is dropped.
+    _stub: Box<dyn Any + Send>,
+}
+
+impl Started {
+    /// Keeps a stub that runs at this URL, with the variables of its account.
+    pub(super) fn new(url: String, account: Vec<(&'static str, String)>, stub: impl Any + Send) -> Self {
+        Self {
+            url,
+            account,
+            _stub: Box::new(stub),
         }
     }
 }
@@ -44,27 +55,21 @@ impl Name {
 #[derive(Debug, Clone)]
 pub struct Wish {
     /// Carrier.
-    pub carrier: Name,
+    pub carrier: &'static StubKind,
     /// Listen address; port 0 takes a free port.
     pub listen: SocketAddr,
     /// Base URL of the service, without a trailing slash.
     pub service: String,
-    /// Sends every report twice; those of Telnyx also late and in another order.
+    /// Sends every report twice, and some carriers' also late and in another order.
     pub untidy: bool,
     /// Time until the first media socket of each call breaks, to the second.
     pub cut_after: Option<Duration>,
 }
 
-enum Stub {
-    Twilio(TwilioStub),
-    Telnyx(TelnyxStub),
-    Vonage(VonageStub),
-}
-
 /// A stub that runs until this is dropped.
 pub struct Running {
-    stub: Stub,
-    carrier: Name,
+    stub: Started,
+    carrier: &'static StubKind,
     service: String,
 }
 
@@ -80,8 +85,7 @@ impl fmt::Debug for Running {
 ///
 /// # Errors
 /// Returns an error if the stub cannot listen or its phones do not start.
-pub async fn start(wish: Wish) -> Result<Running, Box<dyn std::error::Error + Send + Sync>> {
-    let cut_after = wish.cut_after.map(|after| after.as_secs() * FRAMES_A_SECOND);
+pub async fn start(wish: Wish) -> io::Result<Running> {
     let settings = StubCarrierSettings {
         listen: wish.listen,
         service: wish.service.clone(),
@@ -90,78 +94,34 @@ pub async fn start(wish: Wish) -> Result<Running, Box<dyn std::error::Error + Se
         } else {
             Callbacks::InOrder
         },
-        cut_after,
+        cut_after: wish.cut_after.map(|after| after.as_secs() * FRAMES_A_SECOND),
         ..StubCarrierSettings::on_loopback(Arc::new(SystemClock), &[])
     };
-    let stub = match wish.carrier {
-        Name::Twilio => Stub::Twilio(TwilioStub::start(Flavour::Twilio, settings).await?),
-        Name::Signalwire => Stub::Twilio(TwilioStub::start(Flavour::SignalWire, settings).await?),
-        Name::Telnyx => Stub::Telnyx(TelnyxStub::start(TelnyxSettings::of(settings)).await?),
-        Name::Vonage => Stub::Vonage(VonageStub::start(settings, VonageFaults::default()).await?),
-    };
     Ok(Running {
-        stub,
+        stub: (wish.carrier.start)(settings).await?,
         carrier: wish.carrier,
         service: wish.service,
     })
 }
 
 impl Running {
-    /// Returns the base URL of its API, which also takes requests for inbound calls.
-    pub fn url(&self) -> String {
-        let base: &StubBase = match &self.stub {
-            Stub::Twilio(stub) => stub,
-            Stub::Vonage(stub) => stub,
-            Stub::Telnyx(stub) => stub,
-        };
-        base.here()
-    }
-
     /// Returns the environment variables that make a service use this stub: names and values.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         let mut variables = vec![
-            ("RINGBACK_CARRIER", self.carrier.as_str().to_owned()),
+            ("RINGBACK_CARRIER", self.carrier.name.to_owned()),
             ("RINGBACK_PUBLIC_URL", self.service.clone()),
         ];
-        variables.extend(match (&self.stub, self.carrier) {
-            (Stub::Twilio(stub), Name::Signalwire) => vec![
-                ("SIGNALWIRE_BASE_URL", stub.url()),
-                ("SIGNALWIRE_PROJECT_ID", ACCOUNT.to_owned()),
-                ("SIGNALWIRE_TOKEN", TOKEN.to_owned()),
-                ("SIGNALWIRE_SIGNING_KEY", SIGNING_KEY.to_owned()),
-                ("SIGNALWIRE_PHONE_NUMBER", NUMBER.to_owned()),
-            ],
-            (Stub::Twilio(stub), _) => vec![
-                ("TWILIO_BASE_URL", stub.url()),
-                ("TWILIO_ACCOUNT_SID", ACCOUNT.to_owned()),
-                ("TWILIO_AUTH_TOKEN", TOKEN.to_owned()),
-                ("TWILIO_PHONE_NUMBER", NUMBER.to_owned()),
-            ],
-            (Stub::Telnyx(stub), _) => vec![
-                ("TELNYX_BASE_URL", stub.url()),
-                ("TELNYX_API_KEY", API_KEY.to_owned()),
-                ("TELNYX_PUBLIC_KEY", stub.public_key()),
-                ("TELNYX_CONNECTION_ID", CONNECTION.to_owned()),
-                ("TELNYX_PHONE_NUMBER", NUMBER.to_owned()),
-            ],
-            (Stub::Vonage(stub), _) => vec![
-                ("VONAGE_BASE_URL", stub.url()),
-                ("VONAGE_APPLICATION_ID", APPLICATION.to_owned()),
-                ("VONAGE_PRIVATE_KEY", PRIVATE_KEY.trim_end().to_owned()),
-                ("VONAGE_SIGNATURE_SECRET", SIGNATURE_SECRET.to_owned()),
-                ("VONAGE_PHONE_NUMBER", NUMBER.to_owned()),
-            ],
-        });
+        variables.extend(self.stub.account.iter().cloned());
         variables
     }
 
     /// Returns the environment as shell commands, with further facts as comments.
     pub fn shell(&self) -> String {
-        let (url, service) = (self.url(), &self.service);
+        let (url, service) = (&self.stub.url, &self.service);
         let mut lines = format!(
             "# Stub of {} listens on {url}\n\
              # Phones call in to {service}: curl {url}/v1/inbound -d '{{\"from\":\"+15550100010\",\"to\":\"{NUMBER}\"}}'\n",
-            self.carrier.as_str()
+            self.carrier.name
         );
         for (name, value) in self.environment() {
             // None of the values contains a quote.

@@ -27,13 +27,36 @@ use serde_json::{Value, json};
 pub use self::audio::{ByteOrder, Codec};
 use self::call::{Call, Calls};
 use super::{
-    StubBase, StubCarrierSettings,
-    base::{Handle, Stub},
+    base::{
+        Handle, Stub, StubBase,
+        phones::{Cause, Progress},
+    },
     bridge::{MediaSocket, Told},
     caller::{self, Caller},
     legs::Stage,
-    locked,
-    phones::{Cause, Progress},
+    run::{Started, StubKind},
+    settings::{NUMBER, StubCarrierSettings, locked},
+};
+use crate::schema::Misfit;
+
+/// The stub.
+pub static KIND: StubKind = StubKind {
+    name: "telnyx",
+    title: "Telnyx",
+    reorders: true,
+    start: |settings| {
+        Box::pin(async {
+            let stub = TelnyxStub::start(TelnyxSettings::of(settings)).await?;
+            let account = vec![
+                ("TELNYX_BASE_URL", stub.url()),
+                ("TELNYX_API_KEY", API_KEY.to_owned()),
+                ("TELNYX_PUBLIC_KEY", stub.public_key()),
+                ("TELNYX_CONNECTION_ID", CONNECTION.to_owned()),
+                ("TELNYX_PHONE_NUMBER", NUMBER.to_owned()),
+            ];
+            Ok(Started::new(stub.here(), account, stub))
+        })
+    },
 };
 
 /// Seed of the key that signs webhooks.
@@ -143,6 +166,12 @@ impl Stub for Telnyx {
 
     fn service(&self) -> &'static str {
         "telnyx"
+    }
+
+    fn refusal(&self, misfit: &Misfit) -> (u16, Value) {
+        let (why, source) = (misfit.to_string(), json!({ "pointer": misfit.field }));
+        let error = json!({ "code": "10015", "title": "Bad Request", "detail": why, "source": source });
+        (422, json!({ "errors": [error] }))
     }
 
     fn leg(&self, id: &str) -> Option<Arc<Call>> {

@@ -16,16 +16,16 @@ use std::{
 };
 
 use axum::extract::ws::WebSocket;
+use serde_json::{Value, json};
 
 use self::call::{Call, Calls, status};
 use super::{
-    StubBase, StubCarrierSettings,
-    base::{Handle, Stub},
+    base::{Handle, Stub, StubBase, phones::Progress},
     caller::{self, Caller},
-    locked,
-    phones::Progress,
+    run::{Started, StubKind},
+    settings::{NUMBER, StubCarrierSettings, locked},
 };
-use crate::schema;
+use crate::schema::{self, Misfit};
 
 /// Carrier that a stub imitates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,45 @@ impl Flavour {
         }
     }
 }
+
+/// The stub of Twilio.
+pub static KIND: StubKind = StubKind {
+    name: "twilio",
+    title: "Twilio",
+    reorders: false,
+    start: |settings| {
+        Box::pin(async {
+            let stub = TwilioStub::start(Flavour::Twilio, settings).await?;
+            let account = vec![
+                ("TWILIO_BASE_URL", stub.url()),
+                ("TWILIO_ACCOUNT_SID", ACCOUNT.to_owned()),
+                ("TWILIO_AUTH_TOKEN", TOKEN.to_owned()),
+                ("TWILIO_PHONE_NUMBER", NUMBER.to_owned()),
+            ];
+            Ok(Started::new(stub.here(), account, stub))
+        })
+    },
+};
+
+/// The stub of SignalWire.
+pub static SIGNALWIRE: StubKind = StubKind {
+    name: "signalwire",
+    title: "SignalWire",
+    reorders: false,
+    start: |settings| {
+        Box::pin(async {
+            let stub = TwilioStub::start(Flavour::SignalWire, settings).await?;
+            let account = vec![
+                ("SIGNALWIRE_BASE_URL", stub.url()),
+                ("SIGNALWIRE_PROJECT_ID", ACCOUNT.to_owned()),
+                ("SIGNALWIRE_TOKEN", TOKEN.to_owned()),
+                ("SIGNALWIRE_SIGNING_KEY", SIGNING_KEY.to_owned()),
+                ("SIGNALWIRE_PHONE_NUMBER", NUMBER.to_owned()),
+            ];
+            Ok(Started::new(stub.here(), account, stub))
+        })
+    },
+};
 
 /// Account of a stub.
 pub const ACCOUNT: &str = "AC00000000000000000000000000000001";
@@ -133,6 +172,13 @@ impl Stub for Twilio {
 
     fn service(&self) -> &'static str {
         self.flavour.name()
+    }
+
+    fn refusal(&self, misfit: &Misfit) -> (u16, Value) {
+        (
+            400,
+            json!({ "code": 20_001, "message": misfit.to_string(), "status": 400 }),
+        )
     }
 
     fn leg(&self, sid: &str) -> Option<Arc<Call>> {

@@ -14,20 +14,39 @@ use std::{
 };
 
 use axum::extract::ws::WebSocket;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::{
     leg::{Leg, Legs},
     token::{Applications, Signer},
 };
 use super::{
-    StubBase, StubCarrierSettings,
-    base::{Handle, Stub},
+    base::{Handle, Stub, StubBase, phones::Progress},
     caller::{self, Caller},
-    locked,
-    phones::Progress,
+    run::{Started, StubKind},
+    settings::{NUMBER, StubCarrierSettings, locked},
 };
-use crate::schema;
+use crate::schema::{self, Misfit};
+
+/// The stub.
+pub static KIND: StubKind = StubKind {
+    name: "vonage",
+    title: "Vonage",
+    reorders: false,
+    start: |settings| {
+        Box::pin(async {
+            let stub = VonageStub::start(settings, VonageFaults::default()).await?;
+            let account = vec![
+                ("VONAGE_BASE_URL", stub.url()),
+                ("VONAGE_APPLICATION_ID", APPLICATION.to_owned()),
+                ("VONAGE_PRIVATE_KEY", PRIVATE_KEY.trim_end().to_owned()),
+                ("VONAGE_SIGNATURE_SECRET", SIGNATURE_SECRET.to_owned()),
+                ("VONAGE_PHONE_NUMBER", NUMBER.to_owned()),
+            ];
+            Ok(Started::new(stub.here(), account, stub))
+        })
+    },
+};
 
 /// Private key of the only application. It opens nothing but this stub.
 pub const PRIVATE_KEY: &str = include_str!("vonage/application.pem");
@@ -99,6 +118,15 @@ impl Stub for Vonage {
 
     fn service(&self) -> &'static str {
         "vonage"
+    }
+
+    fn refusal(&self, misfit: &Misfit) -> (u16, Value) {
+        let why = misfit.to_string();
+        let invalid = json!([{ "name": misfit.field.trim_start_matches('/'), "reason": why }]);
+        (
+            400,
+            json!({ "title": "Bad Request", "detail": why, "invalid_parameters": invalid }),
+        )
     }
 
     fn leg(&self, uuid: &str) -> Option<Arc<Leg>> {

@@ -20,7 +20,10 @@ use super::{
     channels::{Beginning, Channel},
     events, phones, websocket,
 };
-use crate::stub_carriers::{Dial, DialFault, base, locked};
+use crate::stub_carriers::{
+    base,
+    settings::{Dial, DialFault, locked},
+};
 
 pub(super) fn routes() -> Router<Arc<Asterisk>> {
     Router::new()

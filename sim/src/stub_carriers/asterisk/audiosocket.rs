@@ -10,7 +10,7 @@ use tokio::{
 use uuid::Uuid;
 
 use super::{Asterisk, channels::Channel, sound::Sound, websocket::Interruption};
-use crate::stub_carriers::{locked, sound::Converter};
+use crate::stub_carriers::{settings::locked, sound::Converter};
 
 const SLIN: LineFormat = LineFormat {
     encoding: Encoding::Linear16,

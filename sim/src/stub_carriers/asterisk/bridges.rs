@@ -14,7 +14,7 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{Asterisk, ari::refusal};
-use crate::stub_carriers::locked;
+use crate::stub_carriers::settings::locked;
 
 /// All bridges.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 
 use super::{Asterisk, sound::Sound};
-use crate::stub_carriers::locked;
+use crate::stub_carriers::settings::locked;
 
 /// Most sounds that may wait for a channel: 10 s of audio.
 const SOUNDS: usize = 500;

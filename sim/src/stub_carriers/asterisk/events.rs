@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{Asterisk, ari::refusal};
-use crate::stub_carriers::locked;
+use crate::stub_carriers::settings::locked;
 
 /// Most events that may wait.
 const WAITING: usize = 1_024;

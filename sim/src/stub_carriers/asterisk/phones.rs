@@ -15,8 +15,8 @@ use super::{
     sound::Sound,
 };
 use crate::stub_carriers::{
-    locked,
-    phones::{Cause, Phone, Progress},
+    base::phones::{Cause, Phone, Progress},
+    settings::locked,
     sound::Converter,
 };
 

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     schema,
-    stub_carriers::{locked, sound::Converter},
+    stub_carriers::{settings::locked, sound::Converter},
 };
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;

@@ -30,10 +30,11 @@ use super::{
     media::Stream,
 };
 use crate::stub_carriers::{
-    Dial, DialFault, NUMBERS, NUMBERS_PER_PAGE,
-    base::answer,
-    locked,
-    phones::{self, Phone},
+    base::{
+        answer,
+        phones::{self, Phone},
+    },
+    settings::{Dial, DialFault, NUMBERS, NUMBERS_PER_PAGE, locked},
 };
 
 /// Time for which Telnyx listens before it reports who answered.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::media::Stream;
-use crate::stub_carriers::{legs, locked};
+use crate::stub_carriers::{legs, settings::locked};
 
 /// A requested stream.
 #[derive(Debug, Clone, Default, Deserialize)]

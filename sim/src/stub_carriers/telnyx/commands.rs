@@ -16,7 +16,7 @@ use super::{
     call::{Call, Change, Order, StreamAsk},
     take_one,
 };
-use crate::stub_carriers::{legs::Stage, locked, phones::Cause};
+use crate::stub_carriers::{base::phones::Cause, legs::Stage, settings::locked};
 
 pub(super) async fn command(
     State(stub): State<Arc<Telnyx>>,

@@ -12,11 +12,11 @@ use super::{
     media::Stream,
 };
 use crate::stub_carriers::{
+    base::rooms::Said,
     bridge::{MediaSocket, Told},
     line::{FromPhone, Line},
-    locked,
     machine_detection::MachineDetection,
-    rooms::Said,
+    settings::locked,
 };
 
 /// A room that a telephone talks in.

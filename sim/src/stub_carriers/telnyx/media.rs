@@ -15,8 +15,8 @@ use super::{
 use crate::{
     schema,
     stub_carriers::{
+        base::stall::Standstill,
         bridge::{self, MediaSocket, ToService, Told},
-        stall::Standstill,
     },
 };
 

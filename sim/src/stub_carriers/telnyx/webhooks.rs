@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::{CONNECTION, Telnyx, call::Call};
-use crate::stub_carriers::Callbacks;
+use crate::stub_carriers::base::delivery::Callbacks;
 
 impl Telnyx {
     /// Returns the signature header of a body.

@@ -18,12 +18,13 @@ use super::{
     twiml::{self, Verb},
 };
 use crate::stub_carriers::{
-    Dial, DialFault, NUMBERS, NUMBERS_PER_PAGE,
-    base::answer,
+    base::{
+        answer,
+        phones::{Cause, Refused},
+    },
     flow::Change,
     legs::Stage,
-    locked,
-    phones::{Cause, Refused},
+    settings::{Dial, DialFault, NUMBERS, NUMBERS_PER_PAGE, locked},
 };
 
 pub(super) fn routes(flavour: Flavour) -> Router<Arc<Twilio>> {

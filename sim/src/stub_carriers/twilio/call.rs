@@ -16,11 +16,13 @@ use uuid::Uuid;
 
 use super::{ACCOUNT, Flavour, Twilio, twiml::Verb};
 use crate::stub_carriers::{
-    Dial,
-    delivery::Delivery,
+    base::{
+        delivery::Delivery,
+        phones::{Cause, Phone, Refused},
+    },
     flow::Change,
     legs::{Leg, Legs, Stage},
-    phones::{Cause, Phone, Refused},
+    settings::Dial,
 };
 
 /// Time for which the carrier listens before it reports who answered.

@@ -13,12 +13,10 @@ use super::{
     twiml::{self, Verb},
 };
 use crate::stub_carriers::{
-    Dial,
+    base::{phones::Cause, rooms::Said},
     flow::{self, Streamed, Talk},
     legs::Stage,
-    locked,
-    phones::Cause,
-    rooms::Said,
+    settings::{Dial, locked},
 };
 
 /// Field for the result of a dial.

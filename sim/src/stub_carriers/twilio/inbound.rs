@@ -8,8 +8,8 @@ use super::{
     twiml::{self, Verb},
 };
 use crate::stub_carriers::{
-    Dial,
     caller::{CallIn, Caller, Taken},
+    settings::Dial,
 };
 
 impl Twilio {

@@ -21,7 +21,11 @@ use super::{
     leg::{self, Leg, Order},
     socket::rate,
 };
-use crate::stub_carriers::{Dial, DialFault, base::answer, flow::Change, locked, phones::Refused};
+use crate::stub_carriers::{
+    base::{answer, phones::Refused},
+    flow::Change,
+    settings::{Dial, DialFault, locked},
+};
 
 /// Most bytes of a socket's headers.
 const MOST_HEADERS: usize = 512;

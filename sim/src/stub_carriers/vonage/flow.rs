@@ -11,11 +11,10 @@ use super::{
     socket::Socket,
 };
 use crate::stub_carriers::{
+    base::{phones::Cause, rooms::Said},
     flow::{self, Streamed, Talk},
     legs::Stage,
     machine_detection::MachineDetection,
-    phones::Cause,
-    rooms::Said,
 };
 
 /// Time for which a call is held after a lost socket that was not reported.

@@ -8,10 +8,12 @@ use uuid::Uuid;
 
 use super::Vonage;
 use crate::stub_carriers::{
-    delivery::Delivery,
+    base::{
+        delivery::Delivery,
+        phones::{Cause, Phone, Refused},
+    },
     flow::Change,
     legs::{self, Stage},
-    phones::{Cause, Phone, Refused},
 };
 
 /// Returns a leg's status in Vonage's words, and its detail if there is one.

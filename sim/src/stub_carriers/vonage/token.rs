@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET};
-use crate::stub_carriers::locked;
+use crate::stub_carriers::settings::locked;
 
 /// A token is valid for a day at most.
 const MOST_SECONDS: i64 = 86_400;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Mutex};
 
 use tokio::sync::broadcast;
 
-use super::locked;
+use crate::stub_carriers::settings::locked;
 
 /// Most frames that may wait for a slow leg: 5 s.
 const WAITING: usize = 256;

@@ -7,8 +7,8 @@ use reqwest::{Client, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::StubCarrierSettings;
 use crate::exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry};
+use crate::stub_carriers::settings::StubCarrierSettings;
 use net::http_client;
 
 /// An exchange and its callees.
