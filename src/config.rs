@@ -12,7 +12,7 @@ use clap::{Arg, Args, Command, builder::TypedValueParser, error::ErrorKind};
 use reqwest::Url;
 
 use crate::load::LoadConfig;
-use carriers::settings::CarrierSettings;
+use carriers::{kind::USUAL_RATE, registry, settings::CarrierSettings};
 use domain::prices::PriceList;
 use integrations::{calendars::CalendarConfig, deliveries::MailConfig};
 use net::{
@@ -66,7 +66,7 @@ pub struct ServeConfig {
     pub storage: StorageConfig,
 
     /// Carrier for calls whose agent has no phone number at another carrier
-    #[arg(long, env = "RINGBACK_CARRIER", default_value = "simulated", value_parser = carriers::settings::NAMES)]
+    #[arg(long, env = "RINGBACK_CARRIER", default_value = "simulated", value_parser = registry::name_parser())]
     pub carrier: String,
 
     /// Carrier accounts [default: the carriers' own environment variables]
@@ -97,9 +97,8 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_MAX_LISTENERS", default_value_t = 400, value_parser = whole(0..=10_000_usize))]
     pub max_listeners: usize,
 
-    /// Dials per second; 0 means no limit [default: the rate that RINGBACK_CARRIER grants every account: 1
-    /// with twilio and signalwire, 3 with vonage, else 10]
-    #[arg(long, env = "RINGBACK_CALLS_PER_SECOND", value_parser = parse_rate)]
+    /// Dials per second; 0 means no limit
+    #[arg(long, env = "RINGBACK_CALLS_PER_SECOND", value_parser = parse_rate, help = rates())]
     pub calls_per_second: Option<f64>,
 
     /// Maximum time a call may ring, in seconds
@@ -176,15 +175,19 @@ impl ServeConfig {
         Some(Duration::from_secs(self.start_wait_seconds)).filter(|wait| !wait.is_zero())
     }
 
-    /// Returns the dials per second; 0 means no limit. Twilio and SignalWire queue dials over one per second
-    /// for up to a day. Vonage refuses dials over three per second.
+    /// Returns the dials per second; 0 means no limit.
     pub fn dials_per_second(&self) -> f64 {
-        self.calls_per_second.unwrap_or(match &*self.carrier {
-            "twilio" | "signalwire" => 1.0,
-            "vonage" => 3.0,
-            _ => 10.0,
-        })
+        let granted = registry::named(&self.carrier).map_or(USUAL_RATE, |kind| kind.dials_per_second);
+        self.calls_per_second.unwrap_or_else(|| granted.into())
     }
+}
+
+/// Returns the help of `RINGBACK_CALLS_PER_SECOND`.
+fn rates() -> String {
+    let rates = registry::rates();
+    format!(
+        "Dials per second; 0 means no limit [default: the rate that RINGBACK_CARRIER grants every account: {rates}]"
+    )
 }
 
 /// TLS certificate and key of the service. Set both files or neither.

@@ -1,8 +1,11 @@
-// What the service offers for an agent's fields: voices, models, tools, knowledge, transfer rules.
+// What the service offers for an agent's fields: voices, models, carriers, tools, knowledge, transfer rules.
 import { address, get } from '../lib/api.js';
 import { useEffect, useState } from '../lib/ui.js';
+import { options } from './agent-controls.js';
 
 const MOST_PAGES = 10;
+/** The link for calls of the caller's own, at which no calls are placed; so it is none of the services. */
+const PLAIN = 'plain';
 
 /** Whatever cannot be read is left out: then the field takes any text. @returns {import('./agent-fields.js').Choices} */
 export function useChoices() {
@@ -17,6 +20,7 @@ export function useChoices() {
     take('voices', get('/voices', { signal }).then(({ data }) => data.voices.map(voiceOption)));
     take('models', get('/models', { signal })
       .then(({ data }) => data.models.map((/** @type {any} */ { model, provider }) => ({ value: model, label: provider }))));
+    take('carriers', get('/services', { signal }).then(({ data }) => options([...carriersOf(data), PLAIN])));
     take('tools', entries('/tools', 'toolId'));
     take('rules', entries('/transfer-rules', 'transferRuleId'));
     take('disclosures', fetch(new URL('../data/disclosures.txt', import.meta.url), { signal })
@@ -30,6 +34,10 @@ export function useChoices() {
 
 /** The code of a language and its text. @param {string} line */
 const disclosureOption = (line) => ({ value: line.split(' ', 1)[0], label: line.slice(line.indexOf(' ') + 1) });
+
+/** @param {any} overview @returns {string[]} */
+const carriersOf = ({ services }) => services.filter((/** @type {any} */ { kind }) => kind === 'carrier')
+  .map((/** @type {any} */ { provider }) => provider);
 
 /** @param {any} voice */
 const voiceOption = ({ voiceId, name, provider, languages = [], previewUrl }) =>

@@ -9,14 +9,13 @@ import { zones } from './campaign-fields.js';
 
 /** @typedef {import('./agent-controls.js').AgentField} AgentField */
 /** @typedef {import('./agent-controls.js').Option} Option */
-/** @typedef {{ voices?: Option[], models?: Option[], tools?: Option[], knowledge?: Option[], rules?: Option[], disclosures?: Option[] }} Choices */
+/** @typedef {{ voices?: Option[], models?: Option[], tools?: Option[], knowledge?: Option[], rules?: Option[], disclosures?: Option[], carriers?: Option[] }} Choices */
 
 const AGENT = 'conversationConfig.agent.', PROMPT = `${AGENT}prompt.`, TOOLS = `${PROMPT}builtInTools.`;
 const TURN = 'conversationConfig.turn.', TTS = 'conversationConfig.tts.', DATA = 'platformSettings.dataCollection.';
 const ACTIONS = 'platformSettings.callActions.', EMAIL = `${ACTIONS}postCallEmail.emailConfiguration.`, CALENDAR = `${ACTIONS}scheduleOnCalendar.`;
 const TELEPHONY = 'platformSettings.telephony.', RETRY = 'platformSettings.callRetry.';
 const FORMATS = ['pcm_8000', 'pcm_16000', 'pcm_22050', 'pcm_24000', 'pcm_44100', 'pcm_48000', 'ulaw_8000'];
-const CARRIERS = ['twilio', 'signalwire', 'telnyx', 'vonage', 'asterisk', 'simulated', 'plain'];
 const LANGUAGES = ['en', 'de', 'fr', 'es', 'it', 'pt', 'pt-BR', 'nl', 'pl', 'cs', 'sv', 'da', 'nb', 'fi', 'tr', 'ru', 'uk', 'ar', 'he', 'hi', 'ja',
   'ko', 'zh', 'vi', 'id'];
 const wide = { wide: true };
@@ -103,8 +102,9 @@ const after = () => [
   field(`${PROMPT}timezone`, { default: 'UTC', suggestions: zones() }),
 ];
 
-const numbers = () => [
-  rows('phoneNumbers', [['number', { placeholder: '+15550100010' }], ['provider', { options: options(CARRIERS) }], 'label']),
+/** @type {(choices: Choices) => AgentField[]} */
+const numbers = ({ carriers }) => [
+  rows('phoneNumbers', [['number', { placeholder: '+15550100010' }], ['provider', { options: carriers }], 'label']),
   flag(`${TELEPHONY}numberRotationEnabled`), lines(`${TELEPHONY}rotationNumbers`), number(`${TELEPHONY}callsPerNumber`, { min: 1, max: 1_000_000 }),
   number(`${RETRY}retryCount`, { min: 0, max: 10 }), number(`${RETRY}retryDelay`, { min: 0, max: 10_080, placeholder: '60' }),
   flag(`${TELEPHONY}stateRestrictionEnabled`), lines(`${TELEPHONY}stateRestrictedNumbers`),
@@ -142,7 +142,7 @@ function groups(choices = {}) {
     { key: 'tools', fields: tools(choices) },
     { key: 'data', fields: data() },
     { key: 'after', fields: after() },
-    { key: 'numbers', fields: numbers() },
+    { key: 'numbers', fields: numbers(choices) },
     { key: 'speech', fields: speech() },
     { key: 'overrides', fields: OVERRIDES.map((name) => flag(`platformSettings.overrides.${name}`)) },
     { key: 'web', fields: [json('platformSettings.widget', { variant: 'full' })] },

@@ -36,8 +36,7 @@ impl Services for InstalledServices {
         let (config, provider) = (&self.config, service.provider);
         match service.kind {
             ServiceKind::Carrier => {
-                let addresses = (config.public_url.as_deref(), config.simulated_url.as_deref());
-                let report = carriers::check::one(&self.accounts, provider, addresses).await;
+                let report = carriers::check::one(&self.accounts, provider, config.public_url.as_deref()).await;
                 report.unwrap_or_else(|| CheckReport::of(Ok("its phones are inside the service".to_owned())))
             }
             kind => providers::check::one(&config.providers, kind, provider).await,

@@ -17,15 +17,16 @@ use tokio::net::TcpListener;
 use super::StartError;
 use crate::config::ServeConfig;
 use carriers::{
-    Bulkheads, CarrierLink, EventListener, Trunk, asterisk, plain,
-    settings::{CarrierSettings, NAMES, wanted},
-    simulated, telnyx, twilio, vonage,
+    Bulkheads, CarrierLink, EventListener, Trunk, plain,
+    registry::{self, wanted},
+    settings::CarrierSettings,
+    simulated,
 };
 use net::bind::{bind, reachable};
 use sim::exchange::{Exchange, ExchangeHandle, ExchangeSettings};
 
 /// Name of the carrier that calls simulated phones only.
-pub(super) const SIMULATED: &str = "simulated";
+pub(super) const SIMULATED: &str = simulated::NAME;
 
 /// All carriers of the service.
 pub(super) struct Trunks {
@@ -88,7 +89,7 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
         exchange,
         own_listener,
         bulkheads,
-        settings,
+        settings: settings.with_exchange(config.simulated_url.as_deref()),
     })
 }
 
@@ -97,15 +98,14 @@ pub(super) fn line_for(agent: &Agent, carriers: &Carriers) -> Result<(), NotRead
     let Err(NoLine { provider: missing }) = line(agent, carriers) else {
         return Ok(());
     };
-    let way_out = match &*missing {
-        SIMULATED => "set RINGBACK_SIMULATED_URL to the address of a `ringback phones`".to_owned(),
-        asterisk::NAME => wanted(&missing).to_owned(),
-        // The agent was saved before carrier names were checked.
-        other if !NAMES.contains(&other) => wanted(other).to_owned(),
-        other => format!(
+    let way_out = match registry::named(&missing) {
+        Some(kind) if kind.name == SIMULATED => format!("{} to the address of a `ringback phones`", kind.wanted()),
+        Some(kind) if kind.calls_back => format!(
             "{}, and RINGBACK_PUBLIC_URL to the https:// address under which it reaches this service",
-            wanted(other)
+            kind.wanted()
         ),
+        // Without a kind, the agent was saved before carrier names were checked.
+        _ => wanted(&missing),
     };
     Err(NotReady(format!(
         "the agent's phone number is at `{missing}`, where this service places no calls: {way_out}; or remove the \
@@ -115,24 +115,14 @@ pub(super) fn line_for(agent: &Agent, carriers: &Carriers) -> Result<(), NotRead
 
 fn real(config: &ServeConfig, settings: &CarrierSettings) -> Result<Vec<Trunk>, StartError> {
     let mut trunks = vec![plain::trunk()];
-    for account in [&settings.twilio, &settings.signalwire].into_iter().flatten() {
-        if let Some(public) = way_in(config, account.flavour.name(), &account.base_url)? {
-            trunks.push(twilio::trunk(account.clone(), public, Arc::new(SystemClock))?);
+    for set in settings.carriers() {
+        let public = match set.kind.calls_back {
+            true => way_in(config, set.kind.name, set.account.api())?,
+            false => Some(""),
+        };
+        if let Some(public) = public {
+            trunks.push(set.account.trunk(public, Arc::new(SystemClock))?);
         }
-    }
-    if let Some(account) = &settings.telnyx
-        && let Some(public) = way_in(config, telnyx::NAME, &account.base_url)?
-    {
-        trunks.push(telnyx::trunk(account.clone(), public, Arc::new(SystemClock))?);
-    }
-    if let Some(account) = &settings.vonage
-        && let Some(public) = way_in(config, vonage::NAME, &account.base_url)?
-    {
-        trunks.push(vonage::trunk(account.clone(), public, Arc::new(SystemClock))?);
-    }
-    // Asterisk does not call back to an address of ours, so it needs no public address.
-    if let Some(account) = &settings.asterisk {
-        trunks.push(asterisk::trunk(account.clone())?);
     }
     Ok(trunks)
 }

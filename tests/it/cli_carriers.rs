@@ -150,14 +150,14 @@ async fn a_report_for_clients_of_the_api_names_settings_and_not_their_values() {
         _ => None,
     };
     let settings = carriers::settings::CarrierSettings::read(account).unwrap();
-    let addresses = (Some("https://calls.example.com"), None);
-    let report = carriers::check::one(&settings, "twilio", addresses).await.unwrap();
+    let public = Some("https://calls.example.com");
+    let report = carriers::check::one(&settings, "twilio", public).await.unwrap();
     let message = &report.message;
     assert!(!report.works && message.contains("TWILIO_AUTH_TOKEN"), "{message}");
     assert!(!message.contains("127.0.0.1") && !message.contains(SECRET), "{message}");
     let inbound = "https://calls.example.com/carriers/twilio/inbound";
     assert_eq!(report.enter[0].value, inbound);
-    let other = carriers::check::one(&settings, "telnyx", addresses).await;
+    let other = carriers::check::one(&settings, "telnyx", public).await;
     assert!(other.is_none(), "it is not configured");
 }
 

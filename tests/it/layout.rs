@@ -10,6 +10,7 @@ use std::{
     process::Command,
 };
 
+use carriers::registry::KINDS;
 use serde_json::Value;
 
 use imports::cycles;
@@ -50,13 +51,18 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Adds every source file below a folder; a folder `target` holds what a build made.
+/// Adds every source file below a folder.
 fn rust_files(folder: &Path, into: &mut Vec<PathBuf>) {
+    with_extension(folder, "rs", into);
+}
+
+/// Adds every file below a folder with this extension; a folder `target` holds what a build made.
+fn with_extension(folder: &Path, extension: &str, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() && !path.ends_with("target") {
-            rust_files(&path, into);
-        } else if path.extension().is_some_and(|e| e == "rs") {
+            with_extension(&path, extension, into);
+        } else if path.extension().is_some_and(|e| e == extension) {
             into.push(path);
         }
     }
@@ -223,6 +229,47 @@ fn only_app_names_concrete_adapters() {
 }
 
 /// `unsafe` is forbidden where the lints are those of the workspace.
+/// Files that name carriers beyond their own folders: the lists of all, and samples of values.
+const NAMES_CARRIERS: &[&str] = &[
+    "actors/domain/src/agent.rs",
+    "actors/domain/src/prices/list.rs",
+    "adapters/carriers/src/lib.rs",
+    "adapters/carriers/src/registry.rs",
+    "adapters/rest/src/openapi/answers.rs",
+    "adapters/rest/src/openapi/phone_numbers.rs",
+    "adapters/rest/src/openapi/services.rs",
+    "sim/src/schema.rs",
+    "sim/src/stub_carriers.rs",
+    // The key.
+    "media/src/amd/menu.rs",
+];
+
+#[test]
+fn a_carrier_is_named_in_its_folder_and_in_the_lists_of_all() {
+    let real = KINDS.iter().filter(|kind| kind.account.is_some());
+    let names: Vec<&str> = real.map(|kind| kind.name).collect();
+    let folders = ["adapters/carriers/src", "sim/src/stub_carriers"];
+    let own = folders.map(|folder| KINDS.iter().map(move |kind| format!("{folder}/{}", kind.name)));
+    let own: Vec<String> = own.into_iter().flatten().collect();
+    let mut files = ["src", "actors", "adapters", "media", "sim"]
+        .map(|folder| files_below(&root().join(folder)))
+        .concat();
+    files.retain(|path| !is_test(path));
+    with_extension(&root().join("dashboard"), "js", &mut files);
+    for path in files {
+        let file = name(&path);
+        if NAMES_CARRIERS.contains(&&*file) || own.iter().any(|own| file.starts_with(own)) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
+        for line in lines.map(|line| line.split("//").next().unwrap().to_lowercase()) {
+            let named = names.iter().find(|name| line.contains(**name));
+            assert_eq!(named, None, "{file}: {line}");
+        }
+    }
+}
+
 #[test]
 fn every_crate_of_ours_has_the_workspaces_lints() {
     let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();

@@ -43,9 +43,9 @@ use serde_json::{Map, Value};
 use crate::phone_number::PhoneNumber;
 pub use crate::problem::Problem;
 
-/// Names of carriers for an agent's numbers. `plain` is the endpoint for calls over the caller's own
-/// WebSocket; no calls are placed there.
-pub const PROVIDERS: [&str; 7] = [
+/// Names of carriers for an agent's numbers, as the API has them. `plain` is the endpoint for calls over the caller's own
+/// WebSocket; no calls are placed there. The registry of carriers has the same, and a test there compares them.
+pub const PROVIDERS: &[&str] = &[
     "twilio",
     "signalwire",
     "telnyx",

@@ -21,7 +21,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::settings::{NAMES, variables};
+use crate::{kind::CarrierKind, registry};
 use net::guard::{Guard, Guards, Kind, Pass, Verdict};
 
 /// Concurrent requests to one carrier.
@@ -62,16 +62,16 @@ impl Bulkheads {
 
     /// Returns all carriers, whether `carriers` has them or not, with their outages.
     pub fn services(&self, carriers: &Carriers, now: Timestamp) -> Vec<Service> {
-        let service = |carrier: &'static str| Service {
-            name: format!("carrier-{carrier}"),
+        let service = |kind: &CarrierKind| Service {
+            name: format!("carrier-{}", kind.name),
             kind: ServiceKind::Carrier,
-            provider: carrier,
-            rank: (carriers.first().name() == carrier).then_some(1),
-            configured: carriers.named(carrier).is_some(),
-            outage: self.guards.get(Kind::Carrier, carrier).outage(now),
-            settings: variables(carrier),
+            provider: kind.name,
+            rank: (carriers.first().name() == kind.name).then_some(1),
+            configured: carriers.named(kind.name).is_some(),
+            outage: self.guards.get(Kind::Carrier, kind.name).outage(now),
+            settings: kind.needs(),
         };
-        NAMES.into_iter().map(service).collect()
+        registry::dialing().map(service).collect()
     }
 
     /// Returns whether no carrier accepts calls. Returns false if there are no dialing carriers.

@@ -1,6 +1,9 @@
 //! Shared code of all carriers' HTTP clients: how requests are sent, and how much is certain when one fails.
 
+pub(crate) mod words;
+
 use std::{
+    borrow::Cow,
     io,
     net::SocketAddr,
     pin::Pin,
@@ -18,7 +21,7 @@ use reqwest::{
 };
 use serde::de::DeserializeOwned;
 
-use crate::words::plain_words;
+use self::words::plain_words;
 use net::{
     bind::way_out,
     http_client::{self, body, cause},
@@ -185,11 +188,28 @@ pub trait Refusal {
     /// Reads a response body. A body in an unknown format yields an empty refusal.
     fn read(body: &[u8]) -> Self;
 
+    /// Returns the carrier's error code, or an empty text.
+    fn code(&self) -> Cow<'_, str>;
+
+    /// Returns the carrier's own words, or an empty text.
+    fn words(&self) -> &str;
+
+    /// Returns whom the refusal of a dial concerns, if that is known.
+    fn concerns(&self, status: StatusCode) -> Option<Concerns>;
+
     /// Returns what the refusal means for a dial.
-    fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError;
+    fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
+        refused_dial(&self.code(), self.concerns(status), status, retry_after, self.words())
+    }
 
     /// Returns what the refusal means for a request about an existing call.
-    fn of_wish(&self, status: StatusCode) -> CarrierError;
+    fn of_wish(&self, status: StatusCode) -> CarrierError {
+        match status.as_u16() {
+            404 | 429 => unexpected(status),
+            400..=499 => CarrierError::Refused(words_or(self.words(), status)),
+            _ => unexpected(status),
+        }
+    }
 }
 
 /// Whom a refused dial concerns, as far as the carrier's error code says.
@@ -214,10 +234,12 @@ pub fn look_up(codes: &Codes, code: &str) -> Option<Concerns> {
     codes.iter().find_map(|(concerns, of)| has(of).then_some(*concerns))
 }
 
-/// Converts the refusal of a dial. If its error code `(code, concerns)` has no known meaning, the status decides.
+/// Converts the refusal of a dial. If its error code concerns nobody that is known, the status decides.
 pub fn refused_dial(
-    (code, concerns): (&str, Option<Concerns>),
-    (status, retry_after): (StatusCode, Option<Duration>),
+    code: &str,
+    concerns: Option<Concerns>,
+    status: StatusCode,
+    retry_after: Option<Duration>,
     said: &str,
 ) -> DialError {
     let words = words_or(said, status);

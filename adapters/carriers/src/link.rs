@@ -1,6 +1,9 @@
 //! Routes reports and media sockets from carriers to the calls of this node. A media socket is upgraded once
 //! its call would take it.
 
+pub(crate) mod media_socket;
+mod waiting;
+
 use std::{sync::Arc, time::Duration};
 
 use actors::{
@@ -28,11 +31,11 @@ use domain::{
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::{
-    media_socket::{self, Claim, Desk},
-    protocol::MediaProtocol,
+use self::{
+    media_socket::{Claim, Desk},
     waiting::{NoPlace, WaitingRoom},
 };
+use crate::protocol::MediaProtocol;
 use net::log_gate;
 use peers::{NotKnown, Peers, Shown, Unreached};
 
@@ -309,7 +312,7 @@ impl CarrierLink {
             return here.err().unwrap_or(refused);
         }
         match self.waiting.enter(claim.attempt, protocol.opens_early()) {
-            Ok(place) => media_socket::upgrade(socket, protocol, self.desk, (claim, place)),
+            Ok(place) => media_socket::upgrade(socket, protocol, self.desk, claim, place),
             Err(full @ NoPlace::OfCall) => refusal(StatusCode::CONFLICT, "not_now", &full.to_string()),
             Err(full @ NoPlace::OfCarrier) => {
                 refusal(StatusCode::SERVICE_UNAVAILABLE, "unavailable", &full.to_string())

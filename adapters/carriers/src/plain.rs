@@ -22,15 +22,23 @@ use domain::{
 use serde::Deserialize;
 
 use self::{format::Formats, stream::PlainProtocol};
-use super::{
-    CarrierLink, Trunk,
-    http::socket_address,
-    link::{self, Upgrade},
-    words::plain_words,
+use crate::{
+    http::{socket_address, words::plain_words},
+    kind::{CarrierKind, Trunk},
+    link::{self, CarrierLink, Upgrade},
 };
 
 /// Name of the carrier.
 pub const NAME: &str = "plain";
+
+/// The plain media link.
+pub static KIND: CarrierKind = CarrierKind {
+    name: NAME,
+    title: "the plain media link",
+    dials: false,
+    calls_back: false,
+    ..CarrierKind::USUAL
+};
 
 /// Carrier of plain calls.
 #[derive(Debug)]
@@ -68,11 +76,8 @@ impl Carrier for PlainCarrier {
 
 /// Creates the carrier.
 pub fn trunk() -> Trunk {
-    Trunk {
-        carrier: Arc::new(PlainCarrier),
-        routes: Router::new().route("/carriers/plain/media/{token}", get(media)),
-        event_listener: None,
-    }
+    let routes = Router::new().route("/carriers/plain/media/{token}", get(media));
+    Trunk::new(Arc::new(PlainCarrier), routes)
 }
 
 /// Returns the address at which the client opens the media socket of a call. `public` is the public URL of

@@ -8,22 +8,61 @@ mod inbound;
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use axum::{
     Router,
     extract::{Path, State},
     response::Response,
     routing::{get, post},
 };
-use domain::{dial_token::Purpose, id::AttemptId};
+use domain::{dial_token::Purpose, id::AttemptId, time::Clock};
+use serde::de::IgnoredAny;
 
-pub use self::client::SimulatedCarrier;
-use super::{
-    CarrierLink, Trunk,
+pub use self::client::{NAME, SimulatedCarrier};
+use crate::{
     http::SetupError,
-    link::{self, Upgrade},
+    kind::{
+        Account, CarrierKind, Trunk,
+        ask::{Check, Problem},
+    },
+    link::{self, CarrierLink, Upgrade},
     twilio::stream::TwilioProtocol,
     webhooks::Request,
 };
+
+/// The simulated carrier. The service makes it, with an exchange inside or at `RINGBACK_SIMULATED_URL`.
+pub static KIND: CarrierKind = CarrierKind {
+    name: NAME,
+    title: "the simulated carrier",
+    calls_back: false,
+    variables: &["RINGBACK_SIMULATED_URL"],
+    ..CarrierKind::USUAL
+};
+
+/// Address of a telephone exchange.
+#[derive(Debug)]
+pub struct ExchangeAccount(pub String);
+
+#[async_trait]
+impl Account for ExchangeAccount {
+    fn api(&self) -> &str {
+        &self.0
+    }
+
+    fn trunk(&self, public: &str, _clock: Arc<dyn Clock>) -> Result<Trunk, SetupError> {
+        trunk(&self.0, public)
+    }
+
+    async fn state(&self, check: &Check<'_>) -> Result<String, Problem> {
+        let Self(url) = self;
+        let request = check
+            .ask
+            .get(&format!("{url}/v1/calls?to=%2B15550100010&sinceMicros=0"));
+        let asked = check.ask.json::<IgnoredAny>(request).await;
+        asked.map_err(|why| why.at(url, "RINGBACK_SIMULATED_URL"))?;
+        Ok("the exchange answers".to_owned())
+    }
+}
 
 /// Creates the carrier for the exchange at `exchange_url`, which reaches this node at `public_url`.
 ///
@@ -32,11 +71,8 @@ use super::{
 /// Returns an error if either URL is invalid.
 pub fn trunk(exchange_url: &str, public_url: &str) -> Result<Trunk, SetupError> {
     let carrier = Arc::new(SimulatedCarrier::new(exchange_url, public_url)?);
-    Ok(Trunk {
-        routes: routes().merge(inbound::route(carrier.clone())),
-        carrier,
-        event_listener: None,
-    })
+    let routes = routes().merge(inbound::route(carrier.clone()));
+    Ok(Trunk::new(carrier, routes))
 }
 
 /// Returns the routes for the calls that we place.

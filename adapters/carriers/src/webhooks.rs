@@ -1,6 +1,10 @@
 //! Webhooks that several carriers share: progress of a call's legs, and inbound calls. Two carriers expect
 //! instructions in the response. Carrier-specific webhooks are in each carrier's own module.
 
+pub(crate) mod conferences;
+pub(crate) mod handovers;
+pub(crate) mod taken_calls;
+
 use std::{convert::Infallible, sync::Arc};
 
 use axum::{
@@ -17,16 +21,16 @@ use domain::{
     ports::carrier::{Carrier, CarrierCallId, InboundCall, InboundRefusal, LegReport, WayBack},
 };
 
-use super::{
-    conferences::{self, Destination, Joins},
-    link::{self, CarrierLink, NotTaken},
+use self::{
+    conferences::{Destination, Joins},
     taken_calls::TakenCalls,
 };
+use crate::link::{self, CarrierLink, NotTaken};
 
 /// A received webhook request.
-pub(super) struct Request {
-    pub(super) uri: Uri,
-    pub(super) headers: HeaderMap,
+pub(crate) struct Request {
+    pub(crate) uri: Uri,
+    pub(crate) headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 }
 
@@ -42,17 +46,17 @@ impl<S: Send + Sync> FromRequest<S> for Request {
 
 impl Request {
     /// Returns the requested path and query.
-    pub(super) fn asked(&self) -> &str {
+    pub(crate) fn asked(&self) -> &str {
         self.uri.path_and_query().map_or("", |asked| asked.as_str())
     }
 
     /// Returns the text of a header.
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
     /// Returns the whole body, or the error response if the body is incomplete or too large.
-    pub(super) fn body(&self) -> Result<&Bytes, Response> {
+    pub(crate) fn body(&self) -> Result<&Bytes, Response> {
         self.body.as_ref().map_err(link::unread)
     }
 }
@@ -70,7 +74,7 @@ pub struct Announcement {
 
 impl Announcement {
     /// Offers the call to the agent that answers the called number.
-    pub(super) async fn offer(self, link: &CarrierLink) -> Result<WayBack, NotTaken> {
+    pub(crate) async fn offer(self, link: &CarrierLink) -> Result<WayBack, NotTaken> {
         let Some(to) = self.to else {
             return Err(NotTaken::Refused(InboundRefusal::NobodyAnswers));
         };
@@ -85,7 +89,7 @@ impl Announcement {
 }
 
 /// A carrier whose webhooks are answered with instructions.
-pub(super) trait Webhooks: Send + Sync + 'static {
+pub(crate) trait Webhooks: Send + Sync + 'static {
     type Carrier: Joins;
 
     fn carrier(&self) -> &Arc<Self::Carrier>;
@@ -113,7 +117,7 @@ pub(super) trait Webhooks: Send + Sync + 'static {
 }
 
 /// Returns the shared routes plus `own`. Handlers get the webhooks as an extension.
-pub(super) fn routes<W: Webhooks>(
+pub(crate) fn routes<W: Webhooks>(
     webhooks: Arc<W>,
     own: &[(&str, axum::routing::MethodRouter<CarrierLink>)],
 ) -> Router<CarrierLink> {
@@ -140,7 +144,7 @@ async fn status<W: Webhooks>(
 ) -> Result<Response, Response> {
     let report = webhooks.report("status", &request)?;
     link.ensure_here(&attempt, Purpose::Status, &proof).await?;
-    Ok(own_leg(&*webhooks, &link, (&attempt, proof), report).await)
+    Ok(own_leg(&*webhooks, &link, &attempt, proof, report).await)
 }
 
 /// Handles a report about an inbound leg. Such a leg has no address of its own; it is reported to an address
@@ -160,19 +164,15 @@ async fn events<W: Webhooks>(
     let Some(back) = webhooks.taken().way_back(call, &report.progress) else {
         return Ok(link::taken());
     };
-    Ok(own_leg(
-        &*webhooks,
-        &link,
-        (&back.attempt.to_string(), back.status_token),
-        report,
-    )
-    .await)
+    let attempt = back.attempt.to_string();
+    Ok(own_leg(&*webhooks, &link, &attempt, back.status_token, report).await)
 }
 
 async fn own_leg<W: Webhooks>(
     webhooks: &W,
     link: &CarrierLink,
-    (attempt, proof): (&str, String),
+    attempt: &str,
+    proof: String,
     report: LegReport,
 ) -> Response {
     let report = webhooks.of_own_leg(report);
@@ -184,18 +184,17 @@ async fn own_leg<W: Webhooks>(
 async fn conference<W: Webhooks>(
     Extension(webhooks): Extension<Arc<W>>,
     State(link): State<CarrierLink>,
-    Path(named): Path<(String, String)>,
+    Path((name, proof)): Path<(String, String)>,
     request: Request,
 ) -> Result<Response, Response> {
     let report = webhooks.report("conference", &request)?;
-    link.ensure_here(&named.0, Purpose::Status, &named.1).await?;
-    Ok(
-        match (Destination::named(link, webhooks.carrier(), named), report.call) {
-            (Some(destination), Some(leg)) => destination.told(leg, report.progress).await,
-            (Some(_), None) => link::taken(),
-            (None, _) => link::no_attempt(),
-        },
-    )
+    link.ensure_here(&name, Purpose::Status, &proof).await?;
+    let destination = Destination::named(link, webhooks.carrier(), &name, proof);
+    Ok(match (destination, report.call) {
+        (Some(destination), Some(leg)) => destination.told(leg, report.progress).await,
+        (Some(_), None) => link::taken(),
+        (None, _) => link::no_attempt(),
+    })
 }
 
 /// Handles an inbound call.
@@ -218,7 +217,7 @@ async fn inbound<W: Webhooks>(
 
 /// Remembers an accepted call, because some of its reports name no attempt. If the caller has already hung
 /// up, the end is reported now.
-pub(super) async fn remember<W: Webhooks>(webhooks: &W, link: &CarrierLink, call: CarrierCallId, back: &WayBack) {
+pub(crate) async fn remember<W: Webhooks>(webhooks: &W, link: &CarrierLink, call: CarrierCallId, back: &WayBack) {
     if let Some(end) = webhooks.taken().remember(call, back.clone()) {
         link.report(&back.attempt.to_string(), back.status_token.clone(), end)
             .await;

@@ -55,7 +55,7 @@ pub(super) const AGENT: Shape = Shape::Section(&[
 ]);
 
 const PHONE_NUMBER: &[Field] = &[
-    optional("provider", Shape::OneOf(&PROVIDERS)),
+    optional("provider", Shape::OneOf(PROVIDERS)),
     required("number", PHONE),
     optional("label", LABEL),
 ];

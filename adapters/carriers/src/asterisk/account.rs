@@ -6,8 +6,11 @@ use std::net::SocketAddr;
 use domain::phone_number::PhoneNumber;
 use media::format::{Encoding, LineFormat};
 
+use crate::kind::variables::{SettingsError, Variables};
 use net::key::Key;
 
+/// Name of the carrier in settings, routes and stored rows.
+pub const NAME: &str = "asterisk";
 /// Default Stasis application.
 pub const APP: &str = "ringback";
 /// Default section of `websocket_client.conf`.
@@ -38,6 +41,32 @@ pub struct AsteriskAccount {
     pub media: Media,
 }
 
+impl AsteriskAccount {
+    /// Reads the account.
+    pub(super) fn read(variables: &Variables<'_>) -> Result<Self, SettingsError> {
+        variables.needed("ASTERISK_ARI_URL")?;
+        let app = variables.get("ASTERISK_APP").unwrap_or_else(|| APP.to_owned());
+        if !is_app(&app) {
+            return Err("ASTERISK_APP: write 1 to 40 letters, digits, - and _".into());
+        }
+        let endpoint = Template::endpoint(&variables.needed("ASTERISK_ENDPOINT")?);
+        let refer = variables.get("ASTERISK_REFER").map(|text| {
+            Template::refer(&text).ok_or("ASTERISK_REFER: write an address such as sip:{number}@sip.example.com")
+        });
+        Ok(Self {
+            ari_url: variables.address("ASTERISK_ARI_URL")?.unwrap_or_default(),
+            user: variables.needed("ASTERISK_ARI_USER")?,
+            password: variables.key("ASTERISK_ARI_PASSWORD")?,
+            app,
+            endpoint: endpoint
+                .ok_or("ASTERISK_ENDPOINT: write how a number is dialed, with {number} once: PJSIP/{number}@trunk")?,
+            refer: refer.transpose()?,
+            from: variables.number("ASTERISK_PHONE_NUMBER")?,
+            media: Media::read(variables)?,
+        })
+    }
+}
+
 /// Transport of the audio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Media {
@@ -55,6 +84,51 @@ pub enum Media {
         /// Host and port that Asterisk connects to.
         reached_at: String,
     },
+}
+
+impl Media {
+    fn read(variables: &Variables<'_>) -> Result<Self, SettingsError> {
+        let way = variables
+            .get("ASTERISK_MEDIA")
+            .unwrap_or_else(|| "websocket".to_owned());
+        match &*way {
+            "websocket" => Ok(Self::WebSocket {
+                client: websocket_client(variables)?,
+                codec: variables.choice("ASTERISK_CODEC", Codec::named, "slin16, slin, ulaw or alaw")?,
+            }),
+            "audiosocket" => {
+                let listen = variables
+                    .of("audio by AudioSocket")
+                    .needed("ASTERISK_AUDIOSOCKET_LISTEN")?;
+                let listen: SocketAddr = listen.parse().map_err(|_| {
+                    "ASTERISK_AUDIOSOCKET_LISTEN: write an IP address and a port, such as 10.0.0.5:9092".to_owned()
+                })?;
+                let reached_at = variables.get("ASTERISK_AUDIOSOCKET_ADDRESS");
+                if reached_at.is_none() && listen.ip().is_unspecified() {
+                    let name = "ASTERISK_AUDIOSOCKET_ADDRESS";
+                    return Err(format!(
+                        "{name} is not set: set it to the host and port at which Asterisk reaches {listen}"
+                    )
+                    .into());
+                }
+                Ok(Self::AudioSocket {
+                    listen,
+                    reached_at: reached_at.unwrap_or_else(|| listen.to_string()),
+                })
+            }
+            _ => Err("ASTERISK_MEDIA: write websocket or audiosocket".into()),
+        }
+    }
+}
+
+fn websocket_client(variables: &Variables<'_>) -> Result<String, SettingsError> {
+    let client = variables
+        .get("ASTERISK_WEBSOCKET_CLIENT")
+        .unwrap_or_else(|| WEBSOCKET_CLIENT.to_owned());
+    match is_app(&client) {
+        true => Ok(client),
+        false => Err("ASTERISK_WEBSOCKET_CLIENT: write the name of a section of websocket_client.conf".into()),
+    }
 }
 
 /// Codec of a media WebSocket.
@@ -162,6 +236,10 @@ pub fn is_app(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        asterisk::KIND,
+        kind::variables::tests::{account, refused},
+    };
 
     #[test]
     fn a_template_has_one_place_for_the_number() {
@@ -217,5 +295,81 @@ mod tests {
             assert_eq!(Codec::named(&codec.name().to_uppercase()), Some(codec));
         }
         assert_eq!(Codec::named("opus"), None);
+    }
+
+    const ASTERISK: [(&str, &str); 4] = [
+        ("ASTERISK_ARI_URL", "http://10.0.0.7:8088/ari/"),
+        ("ASTERISK_ARI_USER", "ringback"),
+        ("ASTERISK_ARI_PASSWORD", "tell-nobody"),
+        ("ASTERISK_ENDPOINT", "PJSIP/{number}@trunk"),
+    ];
+
+    #[test]
+    fn an_asterisk_is_read() {
+        let asterisk = account(AsteriskAccount::read, &ASTERISK).unwrap();
+        assert!(!format!("{asterisk:?}").contains("tell-nobody"));
+        assert_eq!(
+            (&*asterisk.ari_url, &*asterisk.app),
+            ("http://10.0.0.7:8088/ari", "ringback")
+        );
+        let client = "ringback".to_owned();
+        let codec = Codec::Slin16;
+        assert_eq!(asterisk.media, Media::WebSocket { client, codec });
+        let more = [
+            ("ASTERISK_APP", "node-2"),
+            ("ASTERISK_MEDIA", "audiosocket"),
+            ("ASTERISK_AUDIOSOCKET_LISTEN", "0.0.0.0:9092"),
+            ("ASTERISK_AUDIOSOCKET_ADDRESS", "ringback.lan:9092"),
+            ("ASTERISK_PHONE_NUMBER", "+15550000001"),
+            ("ASTERISK_REFER", "sip:{number}@sip.example.com"),
+        ];
+        let asterisk = account(AsteriskAccount::read, &[&ASTERISK[..], &more].concat()).unwrap();
+        assert!(asterisk.refer.is_some() && asterisk.from.is_some() && asterisk.app == "node-2");
+        let listen = "0.0.0.0:9092".parse().unwrap();
+        let reached_at = "ringback.lan:9092".to_owned();
+        assert_eq!(asterisk.media, Media::AudioSocket { listen, reached_at });
+    }
+
+    #[test]
+    fn what_is_wrong_of_asterisk_is_named() {
+        for (changed, value, named) in [
+            ("ASTERISK_ARI_URL", "", "ASTERISK_ARI_URL is not set"),
+            ("ASTERISK_ARI_URL", "10.0.0.7:8088", "ASTERISK_ARI_URL: "),
+            ("ASTERISK_ARI_USER", "", "ASTERISK_ARI_USER is not set"),
+            ("ASTERISK_ARI_PASSWORD", "", "ASTERISK_ARI_PASSWORD is not set"),
+            ("ASTERISK_ENDPOINT", "", "ASTERISK_ENDPOINT is not set"),
+            ("ASTERISK_ENDPOINT", "PJSIP/trunk", "ASTERISK_ENDPOINT: write how"),
+            ("ASTERISK_REFER", "{number}", "ASTERISK_REFER: write an address"),
+            ("ASTERISK_APP", "a.b", "ASTERISK_APP: write 1 to 40"),
+            (
+                "ASTERISK_MEDIA",
+                "rtp",
+                "ASTERISK_MEDIA: write websocket or audiosocket",
+            ),
+            (
+                "ASTERISK_MEDIA",
+                "audiosocket",
+                "ASTERISK_AUDIOSOCKET_LISTEN is not set",
+            ),
+            ("ASTERISK_CODEC", "opus", "ASTERISK_CODEC: write slin16"),
+            ("ASTERISK_WEBSOCKET_CLIENT", "a/b", "ASTERISK_WEBSOCKET_CLIENT: write"),
+        ] {
+            let mut variables = ASTERISK.to_vec();
+            variables.retain(|(name, _)| *name != changed);
+            variables.push((changed, value));
+            let why = refused(&KIND, &variables);
+            assert!(why.starts_with(named), "{why}");
+        }
+        for (listen, named) in [
+            ("9092", "ASTERISK_AUDIOSOCKET_LISTEN: write an IP address"),
+            ("[::]:9092", "ASTERISK_AUDIOSOCKET_ADDRESS is not set"),
+        ] {
+            let more = [
+                ("ASTERISK_MEDIA", "audiosocket"),
+                ("ASTERISK_AUDIOSOCKET_LISTEN", listen),
+            ];
+            let why = refused(&KIND, &[&ASTERISK[..], &more].concat());
+            assert!(why.starts_with(named), "{why}");
+        }
     }
 }

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::{account::AsteriskAccount, event::Channel};
 use crate::{
-    conferences::of_destination,
     http::{Clients, SetupError, base, protocol, refused_dial, send, send_dial, unexpected, words_or},
+    webhooks::conferences::of_destination,
 };
 use net::http_client::{body, body_within};
 
@@ -327,6 +327,6 @@ fn refused(status: StatusCode, words: String) -> DialError {
         StatusCode::FORBIDDEN => DialError::AccountRefused(words),
         StatusCode::NOT_FOUND => DialError::AccountRefused(format!("{words}; check ASTERISK_ARI_URL")),
         StatusCode::SERVICE_UNAVAILABLE => DialError::Busy { retry_after: None },
-        status => refused_dial(("", None), (status, None), &words),
+        status => refused_dial("", None, status, None, &words),
     }
 }

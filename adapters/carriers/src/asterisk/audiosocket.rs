@@ -27,11 +27,13 @@ use self::{
 };
 use super::switch::Switch;
 use crate::{
-    CarrierLink,
     http::SetupError,
-    media_socket::{
-        Claim,
-        allowance::{Allowance, Excess},
+    link::{
+        CarrierLink,
+        media_socket::{
+            Claim,
+            allowance::{Allowance, Excess},
+        },
     },
     protocol,
 };

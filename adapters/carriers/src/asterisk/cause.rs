@@ -3,7 +3,7 @@
 
 use domain::ports::carrier::EndCause;
 
-use crate::words::plain_words;
+use crate::http::words::plain_words;
 
 /// Cause of a channel's end, as reported by Asterisk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

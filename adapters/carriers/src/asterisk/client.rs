@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::{
-    NAME,
+    account::NAME,
     ari::Originate,
     call::{CallState, Happening},
     effects::Order,

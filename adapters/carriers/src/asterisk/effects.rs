@@ -69,7 +69,8 @@ impl Patience {
 /// Runs the call until it is over.
 pub(super) async fn run(
     switch: &Arc<Switch>,
-    (call, back): (CarrierCallId, WayBack),
+    call: CarrierCallId,
+    back: WayBack,
     mut state: CallState,
     mut orders: mpsc::Receiver<Order>,
 ) {

@@ -17,7 +17,10 @@ use super::{
     resync,
     switch::{Connection, Switch},
 };
-use crate::{CarrierLink, http::socket_address, words::plain_words};
+use crate::{
+    http::{socket_address, words::plain_words},
+    link::CarrierLink,
+};
 use net::socket::{ConnectError, ProviderSocket, connect};
 
 /// First pause before a reconnect; it doubles each time.
@@ -112,7 +115,7 @@ async fn hear(switch: &Arc<Switch>, mut socket: ProviderSocket) -> String {
 fn take(switch: &Arc<Switch>, text: &str) -> Option<String> {
     match event::parse(text) {
         Ok(News::Entered { channel, args }) => match switch.owner(&channel.id) {
-            Some((attempt, part)) => happens(switch, (attempt, part), Happening::Entered(part)),
+            Some((attempt, part)) => happens(switch, attempt, part, Happening::Entered(part)),
             None => inbound::arrives(switch, *channel, &args),
         },
         Ok(News::Changed(channel)) => {
@@ -143,7 +146,7 @@ fn take(switch: &Arc<Switch>, text: &str) -> Option<String> {
 }
 
 /// Handles an answered channel of ours. If its call is unknown, it is hung up, because nobody would talk to it.
-fn happens(switch: &Arc<Switch>, (attempt, part): (AttemptId, Part), happening: Happening) {
+fn happens(switch: &Arc<Switch>, attempt: AttemptId, part: Part, happening: Happening) {
     if !switch.happens(attempt, happening) && !switch.knows(attempt) {
         let (switch, channel) = (switch.clone(), switch.names.channel(attempt, part));
         tokio::spawn(async move {

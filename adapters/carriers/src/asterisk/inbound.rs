@@ -8,7 +8,7 @@ use domain::{
 };
 
 use super::{
-    NAME,
+    account::NAME,
     call::{CallState, Happening},
     event::Channel,
     names::Part,

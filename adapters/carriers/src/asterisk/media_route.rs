@@ -10,14 +10,10 @@ use axum::{
 use serde::Deserialize;
 
 use super::{
-    NAME,
-    account::{Codec, Media},
+    account::{Codec, Media, NAME},
     stream::AsteriskProtocol,
 };
-use crate::{
-    CarrierLink,
-    link::{self, Upgrade},
-};
+use crate::link::{self, CarrierLink, Upgrade};
 
 /// Required subprotocol. Without it, Asterisk refuses the connection.
 const SUBPROTOCOL: &str = "media";

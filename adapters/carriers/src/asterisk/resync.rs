@@ -24,7 +24,7 @@ pub(super) async fn catch_up(switch: &Arc<Switch>) -> Result<(), CarrierError> {
     let channels = switch.ari.channels().await?;
     let bridges = switch.ari.bridges().await?;
     for (attempt, call) in living {
-        let listed = listed(switch, &channels, (attempt, &call));
+        let listed = listed(switch, &channels, attempt, &call);
         switch.happens(attempt, Happening::Listed(listed));
     }
     let left: BTreeSet<AttemptId> = channels
@@ -76,7 +76,7 @@ async fn hang_up(switch: &Switch, channel: &str) -> Result<(), CarrierError> {
     }
 }
 
-fn listed(switch: &Switch, channels: &[Channel], (attempt, call): (AttemptId, &CarrierCallId)) -> Listed {
+fn listed(switch: &Switch, channels: &[Channel], attempt: AttemptId, call: &CarrierCallId) -> Listed {
     let parts = channels.iter().filter_map(|channel| {
         if channel.id == call.0 {
             return Some((Part::Call, channel.is_up()));

@@ -19,7 +19,7 @@ use super::{
     effects::{self, Order},
     names::{Names, Part},
 };
-use crate::CarrierLink;
+use crate::link::CarrierLink;
 
 /// Queue length per call. Asterisk sends about a dozen events per call.
 const WAITING: usize = 64;
@@ -140,7 +140,7 @@ impl Switch {
         drop(calls);
         let switch = self.clone();
         tokio::spawn(async move {
-            effects::run(&switch, (call, back), state, waiting).await;
+            effects::run(&switch, call, back, state, waiting).await;
             switch.end(attempt, serial);
         });
     }

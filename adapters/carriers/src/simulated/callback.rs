@@ -3,7 +3,7 @@
 use domain::ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport};
 use serde::Deserialize;
 
-use crate::words::plain_words;
+use crate::http::words::plain_words;
 
 /// An invalid status callback.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

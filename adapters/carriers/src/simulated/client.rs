@@ -1,6 +1,6 @@
 //! Places, ends and lists calls at the exchange.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use domain::{
@@ -16,10 +16,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::http::{
-    self, Clients, Codes, Concerns, Refusal, SetupError, base, look_up, refused_dial, send, socket_address, unexpected,
-    words_or,
+    self, Clients, Codes, Concerns, Refusal, SetupError, base, look_up, send, socket_address, unexpected, words_or,
 };
 
+/// Name of the carrier.
+pub const NAME: &str = "simulated";
 /// Time limit for asking the exchange about the caller. Its announcement waits for our response meanwhile.
 const ASKED_BACK_WITHIN: Duration = Duration::from_secs(2);
 
@@ -174,10 +175,17 @@ impl Refusal for ErrorAnswer {
         serde_json::from_slice(body).unwrap_or_default()
     }
 
-    fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
+    fn code(&self) -> Cow<'_, str> {
+        (&*self.code).into()
+    }
+
+    fn words(&self) -> &str {
+        &self.message
+    }
+
+    fn concerns(&self, status: StatusCode) -> Option<Concerns> {
         let account = (status == StatusCode::FORBIDDEN).then_some(Concerns::Account);
-        let concerns = look_up(CODES, &self.code).or(account);
-        refused_dial((&self.code, concerns), (status, retry_after), &self.message)
+        look_up(CODES, &self.code).or(account)
     }
 
     fn of_wish(&self, status: StatusCode) -> CarrierError {
@@ -191,7 +199,7 @@ impl Refusal for ErrorAnswer {
 #[async_trait]
 impl Carrier for SimulatedCarrier {
     fn name(&self) -> &'static str {
-        "simulated"
+        NAME
     }
 
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {

@@ -14,16 +14,12 @@ use domain::ports::carrier::{CarrierCallId, CarrierError, InboundRefusal, WayBac
 use serde::Deserialize;
 use serde_json::json;
 
-use super::SimulatedCarrier;
+use super::client::{NAME, SimulatedCarrier};
 use crate::{
-    CarrierLink,
-    link::{self, NotTaken},
+    link::{self, CarrierLink, NotTaken},
     webhooks::{Announcement, Request},
 };
 use net::log_gate;
-
-/// Name of the carrier.
-const NAME: &str = "simulated";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

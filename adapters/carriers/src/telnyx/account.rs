@@ -2,9 +2,17 @@
 
 use domain::phone_number::PhoneNumber;
 
-use super::{line::LineChoice, signature::WebhookKey};
+use super::{
+    line::{ByteOrder, Codec, LineChoice},
+    signature::WebhookKey,
+};
+use crate::kind::variables::{SettingsError, Variables};
 use net::key::Key;
 
+/// Name of the carrier in settings, routes and stored rows.
+pub const NAME: &str = "telnyx";
+/// Variables without which there is no account.
+pub(super) const VARIABLES: &[&str] = &["TELNYX_API_KEY", "TELNYX_PUBLIC_KEY", "TELNYX_CONNECTION_ID"];
 /// Default base URL of Telnyx's API.
 pub const BASE_URL: &str = "https://api.telnyx.com/v2";
 
@@ -25,6 +33,30 @@ pub struct TelnyxAccount {
     pub line: LineChoice,
     /// Method of answering machine detection, if it is requested.
     pub machines: Machines,
+}
+
+impl TelnyxAccount {
+    /// Reads the account.
+    pub(super) fn read(variables: &Variables<'_>) -> Result<Self, SettingsError> {
+        let public_key = variables.needed("TELNYX_PUBLIC_KEY")?;
+        let address = variables.address("TELNYX_BASE_URL")?;
+        Ok(Self {
+            base_url: address.unwrap_or_else(|| BASE_URL.to_owned()),
+            api_key: variables.key("TELNYX_API_KEY")?,
+            public_key: WebhookKey::parse(&public_key).map_err(|error| format!("TELNYX_PUBLIC_KEY: {error}"))?,
+            connection: variables.needed("TELNYX_CONNECTION_ID")?,
+            from: variables.number("TELNYX_PHONE_NUMBER")?,
+            line: LineChoice {
+                codec: variables.choice("TELNYX_CODEC", Codec::named, "PCMU, PCMA or L16")?,
+                order: variables.choice("TELNYX_L16_BYTE_ORDER", ByteOrder::named, "big or little")?,
+            },
+            machines: variables.choice(
+                "TELNYX_AMD",
+                Machines::named,
+                "standard, premium or premium_ios_call_screening_detection",
+            )?,
+        })
+    }
 }
 
 /// Telnyx's word for [`Machines::PremiumWithScreening`].
@@ -60,6 +92,72 @@ impl Machines {
             Self::Standard => "detect_beep",
             Self::Premium => "premium",
             Self::PremiumWithScreening => SCREENING,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        kind::variables::tests::{account, refused},
+        telnyx::KIND,
+    };
+
+    const TELNYX: [(&str, &str); 3] = [
+        ("TELNYX_API_KEY", "KEY-tell-nobody"),
+        ("TELNYX_PUBLIC_KEY", "A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg="),
+        ("TELNYX_CONNECTION_ID", "1293384261075731499"),
+    ];
+
+    #[test]
+    fn an_account_at_telnyx_is_read() {
+        let telnyx = account(TelnyxAccount::read, &TELNYX).unwrap();
+        assert!(!format!("{telnyx:?}").contains("tell-nobody"));
+        assert_eq!(telnyx.base_url, "https://api.telnyx.com/v2");
+        assert_eq!((telnyx.line, telnyx.from), (LineChoice::default(), None));
+        let more = [
+            ("TELNYX_CODEC", "l16"),
+            ("TELNYX_L16_BYTE_ORDER", "little"),
+            ("TELNYX_AMD", "premium"),
+            ("TELNYX_PHONE_NUMBER", "+15550000001"),
+        ];
+        let telnyx = account(TelnyxAccount::read, &[&TELNYX[..], &more].concat()).unwrap();
+        assert_eq!((telnyx.line.codec, telnyx.line.order), (Codec::L16, ByteOrder::Little));
+        assert_eq!(
+            (telnyx.machines, telnyx.from.unwrap().as_str()),
+            (Machines::Premium, "+15550000001")
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_of_telnyx_is_named() {
+        for (changed, value, named) in [
+            ("TELNYX_API_KEY", "", "TELNYX_API_KEY is not set"),
+            ("TELNYX_PUBLIC_KEY", "", "TELNYX_PUBLIC_KEY is not set"),
+            ("TELNYX_CONNECTION_ID", " ", "TELNYX_CONNECTION_ID is not set"),
+            (
+                "TELNYX_PUBLIC_KEY",
+                "f/+A",
+                "TELNYX_PUBLIC_KEY: is not a Telnyx public key",
+            ),
+            (
+                "TELNYX_AMD",
+                "both",
+                "TELNYX_AMD: write standard, premium or premium_ios_call_screening_detection",
+            ),
+            ("TELNYX_CODEC", "opus", "TELNYX_CODEC: write PCMU, PCMA or L16"),
+            (
+                "TELNYX_L16_BYTE_ORDER",
+                "both",
+                "TELNYX_L16_BYTE_ORDER: write big or little",
+            ),
+        ] {
+            let mut variables = TELNYX.to_vec();
+            variables.retain(|(name, _)| *name != changed);
+            variables.push((changed, value));
+            let why = refused(&KIND, &variables);
+            assert!(why.starts_with(named), "{why}");
         }
     }
 }

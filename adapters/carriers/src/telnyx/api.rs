@@ -11,10 +11,9 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::{
-    account::TelnyxAccount,
+    account::{NAME, TelnyxAccount},
     mark::{self, StreamTokens},
     refusal::ErrorAnswer,
-    webhooks::NAME,
 };
 use crate::http::{self, Clients, SetupError, base, socket_address};
 

@@ -16,16 +16,17 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    account::TelnyxAccount,
+    account::{NAME, TelnyxAccount},
     api::{Api, Call, Reports, Stream, wish},
     mark::{self, StreamTokens},
     ways::Ways,
-    webhooks::NAME,
 };
 use crate::{
-    conferences::{self, Joins},
-    handovers::{Handovers, Joining, Try},
     http::{self, SetupError},
+    webhooks::{
+        conferences::{self, Joins},
+        handovers::{Handovers, Joining, Try},
+    },
 };
 
 /// Maximum pages of a list: 10,000 concurrent calls.
@@ -159,7 +160,7 @@ impl TelnyxCarrier {
             order["connection_id"] = json!(self.api.account.connection);
             self.api.dial(&order, &LastLook::default()).await
         };
-        conferences::ring(self, (transfer.back.attempt, call), dial).await
+        conferences::ring(self, transfer.back.attempt, call, dial).await
     }
 
     /// Asks the caller's own SIP peer to call the destination.

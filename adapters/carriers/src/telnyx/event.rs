@@ -10,7 +10,7 @@ use domain::{
 use serde::Deserialize;
 
 use super::mark;
-use crate::{protocol::number::Written, webhooks::Announcement, words::plain_words};
+use crate::{http::words::plain_words, protocol::number::Written, webhooks::Announcement};
 
 /// The parts of a webhook that we use.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,11 +14,11 @@ use super::{
     event::{News, Webhook},
 };
 use crate::{
-    CarrierLink,
-    conferences::{self, failed},
-    handovers::Try,
-    link,
-    media_socket::Claim,
+    link::{self, CarrierLink, media_socket::Claim},
+    webhooks::{
+        conferences::{self, failed},
+        handovers::Try,
+    },
 };
 
 /// Maximum time by which the report of a join may come after that of a hang-up. Webhooks have no order.

@@ -2,15 +2,15 @@
 //!
 //! Source: <https://developers.telnyx.com/development/api-fundamentals/api-errors>
 
-use std::time::Duration;
+use std::borrow::Cow;
 
-use domain::ports::carrier::{CarrierError, DialError};
+use domain::ports::carrier::CarrierError;
 use reqwest::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    http::{Codes, Concerns, Refusal, look_up, refused_dial, unexpected, words_or},
+    http::{Codes, Concerns, Refusal, look_up, unexpected, words_or},
     protocol::number::Written,
 };
 
@@ -70,11 +70,29 @@ impl Refusal for ErrorAnswer {
         }
     }
 
-    fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
+    fn code(&self) -> Cow<'_, str> {
         let detail = self.detail_code();
         let code = if detail.is_empty() { &*self.code } else { detail };
-        let concerns = self.concerns(detail, status);
-        refused_dial((code, concerns), (status, retry_after), &self.words)
+        code.into()
+    }
+
+    fn words(&self) -> &str {
+        &self.words
+    }
+
+    fn concerns(&self, status: StatusCode) -> Option<Concerns> {
+        look_up(DETAIL_CODES, self.detail_code()).or(match (&*self.code, &*self.pointer) {
+            (TOO_MANY | TOO_MANY_DIALS, _) => Some(Concerns::Capacity),
+            _ if !status.is_client_error() => None,
+            (_, "/to") if status == StatusCode::FORBIDDEN => Some(Concerns::Destination),
+            (_, "/to") => Some(Concerns::InvalidNumber),
+            // A field that is sent with every call.
+            (_, field) if field.starts_with('/') => Some(Concerns::Account),
+            ("10002" | "10016", _) => Some(Concerns::InvalidNumber),
+            // Keys, accounts and funds.
+            (code, _) if code.len() == 5 && code.starts_with("20") => Some(Concerns::Account),
+            _ => None,
+        })
     }
 
     fn of_wish(&self, status: StatusCode) -> CarrierError {
@@ -95,21 +113,6 @@ impl ErrorAnswer {
         let mut codes = std::iter::once(&*self.detail_code).chain(words);
         let known = codes.find(|code| look_up(DETAIL_CODES, code).is_some());
         known.unwrap_or(&self.detail_code)
-    }
-
-    fn concerns(&self, detail: &str, status: StatusCode) -> Option<Concerns> {
-        look_up(DETAIL_CODES, detail).or(match (&*self.code, &*self.pointer) {
-            (TOO_MANY | TOO_MANY_DIALS, _) => Some(Concerns::Capacity),
-            _ if !status.is_client_error() => None,
-            (_, "/to") if status == StatusCode::FORBIDDEN => Some(Concerns::Destination),
-            (_, "/to") => Some(Concerns::InvalidNumber),
-            // A field that is sent with every call.
-            (_, field) if field.starts_with('/') => Some(Concerns::Account),
-            ("10002" | "10016", _) => Some(Concerns::InvalidNumber),
-            // Keys, accounts and funds.
-            (code, _) if code.len() == 5 && code.starts_with("20") => Some(Concerns::Account),
-            _ => None,
-        })
     }
 }
 
@@ -133,6 +136,10 @@ const DETAIL_CODES: &Codes = &[
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use domain::ports::carrier::DialError;
+
     use super::*;
 
     fn of(status: u16, body: &str) -> DialError {

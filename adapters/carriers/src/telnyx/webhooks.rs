@@ -17,6 +17,7 @@ use domain::{
 };
 
 use super::{
+    account::NAME,
     client::TelnyxCarrier,
     event::{self, News, Webhook},
     legs::{self, Leg},
@@ -26,15 +27,11 @@ use super::{
     stream::TelnyxProtocol,
 };
 use crate::{
-    CarrierLink,
-    link::{self, NotTaken, Upgrade},
-    media_socket::Claim,
+    link::{self, CarrierLink, NotTaken, Upgrade, media_socket::Claim},
     webhooks::{Announcement, Request},
 };
 use net::log_gate;
 
-/// Name of the carrier in settings, routes and stored rows.
-pub const NAME: &str = "telnyx";
 /// Header with the token from the dial.
 const TOKEN_HEADER: &str = "x-telnyx-streaming-auth-token";
 

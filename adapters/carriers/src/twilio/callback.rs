@@ -12,7 +12,7 @@ use domain::{
 };
 
 use super::fields::Fields;
-use crate::{webhooks::Announcement, words::plain_words};
+use crate::{http::words::plain_words, webhooks::Announcement};
 
 /// Reason of a transfer whose peer accepted a SIP REFER and told nothing further. The caller is still here.
 const SILENT_PEER: &str = "the caller's SIP peer accepted it, but told of no call";

@@ -12,7 +12,7 @@ use domain::{
         CallProgress, Carrier, CarrierAbilities, CarrierCallId, CarrierError, Destination, DialError, DialRequest,
         LastLook, ListedCall, Transfer, TransferKind, WayBack,
     },
-    time::Timestamp,
+    time::{Clock, Timestamp},
 };
 use reqwest::{RequestBuilder, Url};
 use serde::Deserialize;
@@ -27,10 +27,11 @@ use super::{
     signature::Guard,
 };
 use crate::{
-    conferences::{self, Joins},
-    handovers::{Handovers, Try},
-    http::{self, Clients, Refusal as _, SetupError, base, protocol, send, unexpected},
-    words::hide_pair,
+    http::{self, Clients, Refusal as _, SetupError, base, protocol, send, unexpected, words::hide_pair},
+    webhooks::{
+        conferences::{self, Joins},
+        handovers::{Handovers, Try},
+    },
 };
 use net::http_client::body;
 
@@ -77,7 +78,8 @@ struct CallList {
 }
 
 impl TwilioCarrier {
-    /// Creates the client of an account. The carrier reaches this node at `public`.
+    /// Creates the client of an account. The carrier reaches this node at `public`. `clock` determines the age of
+    /// addresses that SignalWire fetches.
     ///
     /// # Errors
     ///
@@ -85,7 +87,8 @@ impl TwilioCarrier {
     pub fn new(
         account: TwilioAccount,
         public: &str,
-        (guard, documents): (Arc<Guard>, Documents),
+        guard: Arc<Guard>,
+        clock: Arc<dyn Clock>,
     ) -> Result<Self, SetupError> {
         let account = TwilioAccount {
             base_url: base("carrier's address", &account.base_url)?,
@@ -94,12 +97,12 @@ impl TwilioCarrier {
         hide_pair(&account.user, &account.password);
         Ok(Self {
             clients: Clients::new()?,
+            documents: Documents::new(guard.document_key(), clock),
             instructions: Instructions {
                 flavour: account.flavour,
                 public: base("public address", public)?,
                 guard,
             },
-            documents,
             account,
             handovers: Arc::default(),
             queue: Arc::default(),
@@ -200,7 +203,7 @@ impl TwilioCarrier {
             };
             self.place(order.form(None), &LastLook::default()).await
         };
-        conferences::ring(self, (transfer.back.attempt, call), dial).await
+        conferences::ring(self, transfer.back.attempt, call, dial).await
     }
 
     /// Requests a call's end in one of the two ways.

@@ -12,7 +12,10 @@ use domain::{
 };
 
 use super::{account::Flavour, signature::Guard};
-use crate::{conferences, handovers::Try, http::socket_address};
+use crate::{
+    http::socket_address,
+    webhooks::{conferences, handovers::Try},
+};
 
 /// Ring time of a transfer destination, in seconds.
 pub const TRANSFER_RINGS_SECONDS: u64 = 30;

@@ -14,7 +14,7 @@ use domain::ports::carrier::{CallProgress, CarrierCallId, EndCause};
 use tokio::time::sleep;
 
 use super::client::TwilioCarrier;
-use crate::conferences::Joins;
+use crate::webhooks::conferences::Joins;
 
 /// Maximum wait for the start of a call. Twilio starts one a second per account unless it grants more.
 const STARTED_WITHIN: Duration = Duration::from_secs(10);

@@ -2,13 +2,13 @@
 //!
 //! Source: <https://www.twilio.com/docs/api/errors>
 
-use std::time::Duration;
+use std::borrow::Cow;
 
-use domain::ports::carrier::{CarrierError, DialError};
+use domain::ports::carrier::CarrierError;
 use reqwest::StatusCode;
 use serde::Deserialize;
 
-use crate::http::{Codes, Concerns, Refusal, look_up, refused_dial, unexpected, words_or};
+use crate::http::{Codes, Concerns, Refusal, look_up, unexpected, words_or};
 
 /// An error response.
 #[derive(Debug, Default, Deserialize)]
@@ -48,17 +48,16 @@ impl Refusal for ErrorAnswer {
         }
     }
 
-    fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
-        self.of_coded_dial(&[], (status, retry_after))
+    fn code(&self) -> Cow<'_, str> {
+        self.code.0.to_string().into()
     }
-}
 
-impl ErrorAnswer {
-    /// Returns what the refusal means for a dial, by the carrier's `own` codes before those of Twilio.
-    fn of_coded_dial(&self, own: &Codes, answer: (StatusCode, Option<Duration>)) -> DialError {
-        let code = self.code.0.to_string();
-        let concerns = look_up(own, &code).or_else(|| look_up(CODES, &code));
-        refused_dial((&code, concerns), answer, &self.message)
+    fn words(&self) -> &str {
+        &self.message
+    }
+
+    fn concerns(&self, _: StatusCode) -> Option<Concerns> {
+        look_up(CODES, &self.code())
     }
 }
 
@@ -75,8 +74,16 @@ impl Refusal for SignalWireAnswer {
         self.0.of_wish(status)
     }
 
-    fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
-        self.0.of_coded_dial(SIGNALWIRE_CODES, (status, retry_after))
+    fn code(&self) -> Cow<'_, str> {
+        self.0.code()
+    }
+
+    fn words(&self) -> &str {
+        self.0.words()
+    }
+
+    fn concerns(&self, status: StatusCode) -> Option<Concerns> {
+        look_up(SIGNALWIRE_CODES, &self.code()).or_else(|| self.0.concerns(status))
     }
 }
 
@@ -111,6 +118,10 @@ const SIGNALWIRE_CODES: &Codes = &[
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use domain::ports::carrier::DialError;
+
     use super::*;
 
     fn of(status: u16, body: &str) -> DialError {

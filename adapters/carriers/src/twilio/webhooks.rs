@@ -26,11 +26,8 @@ use super::{
     stream::TwilioProtocol,
 };
 use crate::{
-    CarrierLink, conferences,
-    link::{self, NotBack, Upgrade},
-    media_socket::Claim,
-    taken_calls::TakenCalls,
-    webhooks::{self, Announcement, Request, Webhooks},
+    link::{self, CarrierLink, NotBack, Upgrade, media_socket::Claim},
+    webhooks::{self, Announcement, Request, Webhooks, conferences, taken_calls::TakenCalls},
 };
 use peers::{InVain, Unreached};
 
@@ -183,7 +180,7 @@ async fn transfer(
     };
     let waits = matches!(dialed, Dialed::Failed(_));
     if waits && link.takes_media(&claim).await == Some(Err(LegRefusal::UnknownCall)) {
-        return Ok(twilio.goes_on(&link, (&token, 0, tried), leg).await);
+        return Ok(twilio.goes_on(&link, &token, 0, tried, leg).await);
     }
     link.ensure_here(attempt, Purpose::Status, &proof).await?;
     let (report, failed) = match dialed {
@@ -226,7 +223,7 @@ async fn back_again(
     let leg = callback::call(&twilio.signed("back", &request)?).map_err(invalid)?;
     // A value that we never wrote counts as the last time.
     let asked = asked.parse().unwrap_or(u32::MAX);
-    Ok(twilio.goes_on(&link, (&token, asked, tried), leg).await)
+    Ok(twilio.goes_on(&link, &token, asked, tried, leg).await)
 }
 
 /// Handles a call whose instructions are at an address that we sent. SignalWire fetches them when it is answered, or
@@ -252,7 +249,9 @@ impl TwilioWebhooks {
     async fn goes_on(
         &self,
         link: &CarrierLink,
-        (token, asked, (unreached, in_vain)): (&str, u32, Tried),
+        token: &str,
+        asked: u32,
+        (unreached, in_vain): Tried,
         leg: CarrierCallId,
     ) -> Response {
         let unreached = unreached.map(|Extension(unreached)| unreached);

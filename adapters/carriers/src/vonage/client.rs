@@ -17,18 +17,19 @@ use reqwest::{Client, Method, RequestBuilder, Url};
 use serde_json::{Value, json};
 
 use super::{
-    account::VonageAccount,
+    account::{NAME, VonageAccount},
     answers::{Call, CallList, Placed},
     instructions::{Instructions, TRANSFER_RINGS_SECONDS, digits, endpoint},
     refusal::ErrorAnswer,
     reopened::Reopened,
     token::StreamTokens,
-    webhooks::NAME,
 };
 use crate::{
-    conferences::{self, Joins},
-    handovers::{Handovers, Try},
     http::{self, Clients, SetupError, base, protocol},
+    webhooks::{
+        conferences::{self, Joins},
+        handovers::{Handovers, Try},
+    },
 };
 
 /// Page size of a list, in calls: Vonage's maximum.
@@ -168,7 +169,7 @@ impl VonageCarrier {
             });
             self.place(&order, &LastLook::default()).await
         };
-        conferences::ring(self, (transfer.back.attempt, call), dial).await
+        conferences::ring(self, transfer.back.attempt, call, dial).await
     }
 
     /// Reads one page of the list of calls, newest first, after the first `behind` calls.

@@ -9,7 +9,7 @@ use domain::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{webhooks::Announcement, words::plain_words};
+use crate::{http::words::plain_words, webhooks::Announcement};
 
 /// Content of a webhook about a leg.
 #[derive(Debug, Clone, PartialEq, Eq)]

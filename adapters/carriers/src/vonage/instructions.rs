@@ -9,8 +9,14 @@ use domain::{
 };
 use serde_json::{Value, json};
 
-use super::{account::Rate, token::StreamTokens, webhooks::NAME};
-use crate::{conferences, handovers::Try, http::socket_address};
+use super::{
+    account::{NAME, Rate},
+    token::StreamTokens,
+};
+use crate::{
+    http::socket_address,
+    webhooks::{conferences, handovers::Try},
+};
 
 /// Ring time of a transfer destination, in seconds.
 pub const TRANSFER_RINGS_SECONDS: u64 = 30;

@@ -2,13 +2,12 @@
 //!
 //! Source: <https://developer.vonage.com/en/api-errors>
 
-use std::time::Duration;
+use std::borrow::Cow;
 
-use domain::ports::carrier::{CarrierError, DialError};
 use reqwest::StatusCode;
 use serde::Deserialize;
 
-use crate::http::{Codes, Concerns, Refusal, look_up, refused_dial, unexpected, words_or};
+use crate::http::{Codes, Concerns, Refusal, look_up};
 
 /// An error response.
 #[derive(Debug, Default)]
@@ -79,29 +78,31 @@ impl Refusal for ErrorAnswer {
         }
     }
 
-    fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
-        let concerns = match (status.as_u16(), self.part()) {
+    fn code(&self) -> Cow<'_, str> {
+        self.kind().into()
+    }
+
+    fn words(&self) -> &str {
+        &self.words
+    }
+
+    fn concerns(&self, status: StatusCode) -> Option<Concerns> {
+        match (status.as_u16(), self.part()) {
             // This number must not or cannot be called; the next one may.
             (403, "to") => Some(Concerns::Destination),
             (400 | 422, "to") => Some(Concerns::InvalidNumber),
             // A field that is sent with every call.
             (400 | 403 | 422, part) if !part.is_empty() => Some(Concerns::Account),
             _ => look_up(KINDS, self.kind()),
-        };
-        refused_dial((self.kind(), concerns), (status, retry_after), &self.words)
-    }
-
-    fn of_wish(&self, status: StatusCode) -> CarrierError {
-        match status.as_u16() {
-            404 | 429 | 500.. => unexpected(status),
-            400..=499 => CarrierError::Refused(words_or(&self.words, status)),
-            _ => unexpected(status),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use domain::ports::carrier::{CarrierError, DialError};
     use serde_json::json;
 
     use super::*;

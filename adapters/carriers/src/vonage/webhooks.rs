@@ -20,22 +20,18 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::{
+    account::NAME,
     client::VonageCarrier,
     event::{self, Event, EventError, News},
     signature::{SignatureError, WebhookKey},
     stream::VonageProtocol,
 };
 use crate::{
-    CarrierLink, conferences,
-    link::{self, Upgrade},
-    media_socket::Claim,
-    taken_calls::TakenCalls,
-    webhooks::{self, Announcement, Request, Webhooks},
+    link::{self, CarrierLink, Upgrade, media_socket::Claim},
+    webhooks::{self, Announcement, Request, Webhooks, conferences, taken_calls::TakenCalls},
 };
 use net::log_gate;
 
-/// Name of the carrier in settings, routes and stored rows.
-pub const NAME: &str = "vonage";
 /// Pause between questions to a call that may not have noticed the loss of its socket yet …
 const ASK_AGAIN: Duration = Duration::from_millis(250);
 /// … and their number. Vonage waits 5 s for a response.

@@ -16,9 +16,9 @@ use std::{
 };
 
 use async_trait::async_trait;
-use carriers::asterisk::{
-    self,
-    account::{AsteriskAccount, Codec, Media, Template},
+use carriers::{
+    asterisk::account::{AsteriskAccount, Codec, Media, Template},
+    kind::Account as _,
 };
 use domain::phone_number::PhoneNumber;
 use net::key::Key;
@@ -35,7 +35,7 @@ use crate::{
     conformance::outcomes::check_campaign,
     site::{
         Announced, COOPERATIVE, Carrier, DESK, INTERRUPTS, NUMBER, OURS, Setup, Site, Stub, asks, asks_and_goes_on,
-        phone, sip, with_desk,
+        clock, phone, sip, with_desk,
     },
 };
 
@@ -130,7 +130,7 @@ fn trunk(stub: &Arc<AsteriskStub>, account: AsteriskAccount) -> TrunkOf {
     let stub = stub.clone();
     Arc::new(move |address| {
         stub.serve_media_to(address);
-        asterisk::trunk(account.clone()).unwrap()
+        account.trunk("", clock()).unwrap()
     })
 }
 

@@ -6,12 +6,14 @@ mod webhooks;
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use carriers::telnyx::{
-    self,
-    account::{Machines, TelnyxAccount},
-    line::{self, LineChoice},
-    mark,
-    signature::WebhookKey,
+use carriers::{
+    kind::Account as _,
+    telnyx::{
+        account::{Machines, TelnyxAccount},
+        line::{self, LineChoice},
+        mark,
+        signature::WebhookKey,
+    },
 };
 use domain::{phone_number::PhoneNumber, ports::carrier::DialError};
 use net::key::Key;
@@ -112,7 +114,7 @@ fn account(stub: &TelnyxStub) -> TelnyxAccount {
 }
 
 fn trunk(account: TelnyxAccount) -> TrunkOf {
-    Arc::new(move |address| telnyx::trunk(account.clone(), address, clock()).unwrap())
+    Arc::new(move |address| account.trunk(address, clock()).unwrap())
 }
 
 fn settings(setup: &Setup, faults: TelnyxFaults) -> TelnyxSettings {

@@ -8,9 +8,9 @@ mod webhooks;
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use carriers::twilio::{
-    self,
-    account::{self, TwilioAccount},
+use carriers::{
+    kind::Account as _,
+    twilio::account::{self, TwilioAccount},
 };
 use domain::{
     phone_number::PhoneNumber,
@@ -90,7 +90,7 @@ fn account(flavour: Flavour, url: &str) -> TwilioAccount {
 
 fn trunk(flavour: Flavour, stub: &TwilioStub) -> TrunkOf {
     let account = account(flavour, &stub.url());
-    Arc::new(move |address| twilio::trunk(account.clone(), address, clock()).unwrap())
+    Arc::new(move |address| account.trunk(address, clock()).unwrap())
 }
 
 fn flavour(carrier: Carrier) -> Flavour {
@@ -216,7 +216,7 @@ async fn without_a_caller_id_nothing_is_sent() {
         from: None,
         ..account(Flavour::Twilio, &stub.url())
     };
-    let trunk = twilio::trunk(account, "http://127.0.0.1:9", clock()).unwrap();
+    let trunk = account.trunk("http://127.0.0.1:9", clock()).unwrap();
     match trunk.carrier.dial(&request(NO_ANSWER)).await {
         Err(DialError::AccountRefused(why)) => assert!(why.contains("TWILIO_PHONE_NUMBER"), "{why}"),
         other => panic!("{other:?}"),

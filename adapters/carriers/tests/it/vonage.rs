@@ -5,10 +5,12 @@ mod webhooks;
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use carriers::vonage::{
-    self,
-    account::{Rate, VonageAccount},
-    token::ApplicationKey,
+use carriers::{
+    kind::Account as _,
+    vonage::{
+        account::{Rate, VonageAccount},
+        token::ApplicationKey,
+    },
 };
 use domain::{
     id::AttemptId,
@@ -79,7 +81,7 @@ fn account(stub: &VonageStub, rate: Rate) -> VonageAccount {
 }
 
 fn trunk(account: VonageAccount) -> TrunkOf {
-    Arc::new(move |address| vonage::trunk(account.clone(), address, clock()).unwrap())
+    Arc::new(move |address| account.trunk(address, clock()).unwrap())
 }
 
 fn faults(setup: &Setup) -> VonageFaults {

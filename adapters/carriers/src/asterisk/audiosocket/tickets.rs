@@ -8,7 +8,7 @@ use std::{
 use domain::{id::AttemptId, ports::carrier::WayBack};
 use uuid::Uuid;
 
-use crate::media_socket::Claim;
+use crate::link::media_socket::Claim;
 
 /// Tickets that were not presented yet, at most one per call.
 #[derive(Debug, Default)]

@@ -277,11 +277,12 @@ pub fn operations() -> Vec<Operation> {
         )
         .by(list)
         .ours()
-        .note(
+        .note(&format!(
             "The numbers that agents of the account name, and those of the carriers that no agent of another account \
-             names, in the order of their digits. The lists of Twilio, SignalWire and Telnyx are kept for 10 minutes; the \
-             numbers of a carrier that does not answer are missing.",
-        )
+             names, in the order of their digits. The lists of {} are kept for 10 minutes; the numbers of a carrier that \
+             does not answer are missing.",
+            carriers::registry::number_lists()
+        ))
         .paged()
         .page::<NumberDetails>(sample()),
         Operation::patch(

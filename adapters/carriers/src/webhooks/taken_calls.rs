@@ -24,11 +24,11 @@ struct Calls {
 
 /// Accepted inbound calls of a node.
 #[derive(Debug, Default)]
-pub(super) struct TakenCalls(Mutex<Calls>);
+pub(crate) struct TakenCalls(Mutex<Calls>);
 
 impl TakenCalls {
     /// Remembers an accepted call. Returns its end if that was already reported.
-    pub(super) fn remember(&self, call: CarrierCallId, back: WayBack) -> Option<LegReport> {
+    pub(crate) fn remember(&self, call: CarrierCallId, back: WayBack) -> Option<LegReport> {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let end = calls.ends.iter().position(|(ended, _)| *ended == call);
         let end = end.and_then(|at| calls.ends.remove(at)).map(|(_, report)| report);
@@ -44,13 +44,13 @@ impl TakenCalls {
     }
 
     /// Returns whether this node accepted the call.
-    pub(super) fn knows(&self, call: &CarrierCallId) -> bool {
+    pub(crate) fn knows(&self, call: &CarrierCallId) -> bool {
         let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         calls.ways.contains_key(call)
     }
 
     /// Returns the way back of a reported call, if it was accepted. Otherwise keeps an end until the call is accepted.
-    pub(super) fn way_back(&self, call: &CarrierCallId, progress: &CallProgress) -> Option<WayBack> {
+    pub(crate) fn way_back(&self, call: &CarrierCallId, progress: &CallProgress) -> Option<WayBack> {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let back = calls.ways.get(call).cloned();
         if back.is_none() && matches!(progress, CallProgress::Ended(_)) {

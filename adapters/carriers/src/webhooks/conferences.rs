@@ -10,14 +10,12 @@ use domain::{
     ports::carrier::{CallProgress, Carrier, CarrierCallId, CarrierError, DialError, EndCause, LegReport},
 };
 
-use super::{
-    handovers::{Answered, Handovers, Joining, Try},
-    link::{self, CarrierLink},
-};
+use super::handovers::{Answered, Handovers, Joining, Try};
+use crate::link::{self, CarrierLink};
 
 /// A carrier that dials transfer destinations as calls of their own.
 #[async_trait]
-pub(super) trait Joins: Carrier + 'static {
+pub(crate) trait Joins: Carrier + 'static {
     /// Returns all transfers in progress.
     fn handovers(&self) -> &Handovers;
 
@@ -29,7 +27,7 @@ pub(super) trait Joins: Carrier + 'static {
 }
 
 /// Formats a try for the address of the destination's webhooks.
-pub(super) fn name((attempt, try_no): Try) -> String {
+pub(crate) fn name((attempt, try_no): Try) -> String {
     format!("{attempt}.{try_no}")
 }
 
@@ -41,9 +39,10 @@ fn named(name: &str) -> Option<Try> {
 
 /// Dials a destination for a caller. Its webhooks may arrive before the dial's response, or instead of it. A
 /// leg that still rings from an earlier try is hung up.
-pub(super) async fn ring<C: Joins, D>(
+pub(crate) async fn ring<C: Joins, D>(
     carrier: &C,
-    (attempt, caller): (AttemptId, &CarrierCallId),
+    attempt: AttemptId,
+    caller: &CarrierCallId,
     dial: impl FnOnce(Try) -> D,
 ) -> Result<(), CarrierError>
 where
@@ -67,12 +66,12 @@ where
 }
 
 /// Hangs up the destination that rings for a caller who has hung up.
-pub(super) async fn release<C: Joins>(carrier: &C, caller: &CarrierCallId) {
+pub(crate) async fn release<C: Joins>(carrier: &C, caller: &CarrierCallId) {
     let_go(carrier, carrier.handovers().caller_left(caller)).await;
 }
 
 /// Does the same in the background if a webhook reports the end of a caller.
-pub(super) fn release_at_end<C: Joins>(carrier: &Arc<C>, report: &LegReport) {
+pub(crate) fn release_at_end<C: Joins>(carrier: &Arc<C>, report: &LegReport) {
     if let (CallProgress::Ended(_), Some(call)) = (&report.progress, &report.call) {
         let (carrier, call) = (carrier.clone(), call.clone());
         tokio::spawn(async move { release(&*carrier, &call).await });
@@ -80,7 +79,7 @@ pub(super) fn release_at_end<C: Joins>(carrier: &Arc<C>, report: &LegReport) {
 }
 
 /// Hangs up a leg that nobody waits for.
-pub(super) async fn let_go<C: Joins>(carrier: &C, leg: Option<CarrierCallId>) {
+pub(crate) async fn let_go<C: Joins>(carrier: &C, leg: Option<CarrierCallId>) {
     let Some(leg) = leg else { return };
     match carrier.hang_up_leg(&leg).await {
         Ok(()) | Err(CarrierError::NotFound) => {}
@@ -89,7 +88,7 @@ pub(super) async fn let_go<C: Joins>(carrier: &C, leg: Option<CarrierCallId>) {
 }
 
 /// A destination, as named by the address of its webhooks.
-pub(super) struct Destination<C> {
+pub(crate) struct Destination<C> {
     link: CarrierLink,
     carrier: Arc<C>,
     which: Try,
@@ -98,9 +97,9 @@ pub(super) struct Destination<C> {
 
 impl<C: Joins> Destination<C> {
     /// Parses the destination in an address.
-    pub(super) fn named(link: CarrierLink, carrier: &Arc<C>, (name, proof): (String, String)) -> Option<Self> {
+    pub(crate) fn named(link: CarrierLink, carrier: &Arc<C>, name: &str, proof: String) -> Option<Self> {
         Some(Self {
-            which: named(&name)?,
+            which: named(name)?,
             link,
             carrier: carrier.clone(),
             proof,
@@ -109,7 +108,7 @@ impl<C: Joins> Destination<C> {
 
     /// Handles a leg's progress. Follow-up work runs in the background, because carriers do not wait long for
     /// the response.
-    pub(super) async fn told(self, leg: CarrierCallId, progress: CallProgress) -> Response {
+    pub(crate) async fn told(self, leg: CarrierCallId, progress: CallProgress) -> Response {
         let handovers = self.carrier.handovers();
         match progress {
             CallProgress::Placed | CallProgress::Ringing if !handovers.rings(self.which, &leg) => {
@@ -143,7 +142,7 @@ impl<C: Joins> Destination<C> {
 /// Handles a destination that has answered. Returns the caller that it was joined with and the result, or
 /// `None` if there is nothing to join. Hangs up a destination that nobody waits for. If the legs cannot be
 /// joined, the try has failed.
-pub(super) async fn joined<C: Joins>(
+pub(crate) async fn joined<C: Joins>(
     carrier: &C,
     which: Try,
     leg: &CarrierCallId,
@@ -164,7 +163,7 @@ pub(super) async fn joined<C: Joins>(
 }
 
 /// Converts a dial error into the error of the transfer that it was part of.
-pub(super) fn of_destination(error: DialError) -> CarrierError {
+pub(crate) fn of_destination(error: DialError) -> CarrierError {
     match error {
         DialError::InvalidNumber(words)
         | DialError::Rejected(words)
@@ -178,7 +177,7 @@ pub(super) fn of_destination(error: DialError) -> CarrierError {
 }
 
 /// Returns the reason why a destination did not answer.
-pub(super) fn failed(cause: &EndCause) -> CallProgress {
+pub(crate) fn failed(cause: &EndCause) -> CallProgress {
     let words = match cause {
         EndCause::Completed => "it was hung up",
         EndCause::Busy => "it is busy",

@@ -1,11 +1,21 @@
 //! Reasons to close a media socket, and their close codes.
 
+use std::time::Duration;
+
 use actors::call::LegRefusal;
 use axum::extract::ws::close_code;
 use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 
-use super::{IDLE, MAX_MESSAGE_BYTES, START_WITHIN, allowance::Excess};
+use super::allowance::Excess;
 use crate::protocol::MessageError;
+
+/// Maximum size of a message and of a frame.
+pub(super) const MAX_MESSAGE_BYTES: usize = 64 * 1024;
+/// Time limit for the `start` message after the upgrade. If the carrier may open the socket before the call
+/// is answered, the limit is extended as long as the call still waits.
+pub(super) const START_WITHIN: Duration = Duration::from_secs(10);
+/// Maximum silence. A carrier sends audio every 20 ms, so such a quiet socket is dead.
+pub(super) const IDLE: Duration = Duration::from_secs(30);
 
 /// Reason why a media socket is closed, as sent to the peer.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -13,11 +13,11 @@ use domain::{id::AttemptId, ports::carrier::CarrierCallId};
 const REMEMBERED: usize = 4_096;
 
 /// A try to transfer a call: the attempt, and the number of the try within it.
-pub(super) type Try = (AttemptId, u32);
+pub(crate) type Try = (AttemptId, u32);
 
 /// Way in which the two legs are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Joining {
+pub(crate) enum Joining {
     /// The carrier joins them.
     ByCarrier,
     /// We join them when the destination answers.
@@ -58,7 +58,7 @@ impl Handover {
 
 /// Action for a destination that answers.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answered {
+pub(crate) enum Answered {
     /// Join the caller with it.
     Join(CarrierCallId),
     /// Nothing to do: the carrier joins them, or they are already joined.
@@ -69,7 +69,7 @@ pub(super) enum Answered {
 
 /// Transfers of a node. Attempt ids sort by time.
 #[derive(Debug, Default)]
-pub(super) struct Handovers(Mutex<BTreeMap<AttemptId, Handover>>);
+pub(crate) struct Handovers(Mutex<BTreeMap<AttemptId, Handover>>);
 
 impl Handovers {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<AttemptId, Handover>> {
@@ -78,7 +78,7 @@ impl Handovers {
     }
 
     /// Starts a try to ring a destination for this caller.
-    pub(super) fn begin(&self, attempt: AttemptId, caller: &CarrierCallId, joining: Joining) -> Try {
+    pub(crate) fn begin(&self, attempt: AttemptId, caller: &CarrierCallId, joining: Joining) -> Try {
         let mut all = self.lock();
         let try_no = all.get(&attempt).map_or(1, |last| last.try_no.wrapping_add(1));
         while all.len() >= REMEMBERED && !all.contains_key(&attempt) {
@@ -96,7 +96,7 @@ impl Handovers {
     }
 
     /// Abandons the current try before another one. Returns the leg that still rings, if known.
-    pub(super) fn abandon(&self, attempt: AttemptId) -> Option<CarrierCallId> {
+    pub(crate) fn abandon(&self, attempt: AttemptId) -> Option<CarrierCallId> {
         self.lock().get_mut(&attempt)?.let_go()
     }
 
@@ -109,13 +109,13 @@ impl Handovers {
 
     /// Records the name of the destination's leg. Returns false if nobody waits for it any more, or if
     /// another leg is expected.
-    pub(super) fn rings(&self, which: Try, destination: &CarrierCallId) -> bool {
+    pub(crate) fn rings(&self, which: Try, destination: &CarrierCallId) -> bool {
         self.with(which, |handover| handover.is_to(destination))
             .unwrap_or(false)
     }
 
     /// Marks the try as failed after a dial error. Returns false if the leg has reported anyway.
-    pub(super) fn not_dialed(&self, which: Try) -> bool {
+    pub(crate) fn not_dialed(&self, which: Try) -> bool {
         let failed = self.with(which, |handover| {
             let failed = handover.destination.is_none();
             if failed {
@@ -127,7 +127,7 @@ impl Handovers {
     }
 
     /// Handles a destination that answers.
-    pub(super) fn answered(&self, which: Try, destination: &CarrierCallId) -> Answered {
+    pub(crate) fn answered(&self, which: Try, destination: &CarrierCallId) -> Answered {
         let answered = self.with(which, |handover| {
             if !handover.is_to(destination) {
                 return Answered::Nobody;
@@ -144,23 +144,23 @@ impl Handovers {
     }
 
     /// Records that the two legs talk. Returns whether the try was still active.
-    pub(super) fn bridged(&self, which: Try) -> bool {
+    pub(crate) fn bridged(&self, which: Try) -> bool {
         self.with(which, |handover| handover.stage = Stage::Joined).is_some()
     }
 
     /// Records that a caller talks with a destination, whichever it is.
-    pub(super) fn caller_bridged(&self, attempt: AttemptId) -> bool {
+    pub(crate) fn caller_bridged(&self, attempt: AttemptId) -> bool {
         let latest = self.lock().get(&attempt).map(|handover| handover.try_no);
         latest.is_some_and(|try_no| self.bridged((attempt, try_no)))
     }
 
     /// Marks the try as failed at any stage. Returns whether the try was still active.
-    pub(super) fn failed(&self, which: Try) -> bool {
+    pub(crate) fn failed(&self, which: Try) -> bool {
         self.with(which, |handover| handover.stage = Stage::Failed).is_some()
     }
 
     /// Handles the end of the destination's leg. If it ended before it was joined, returns the caller.
-    pub(super) fn failed_to_answer(&self, which: Try, destination: &CarrierCallId) -> Option<CarrierCallId> {
+    pub(crate) fn failed_to_answer(&self, which: Try, destination: &CarrierCallId) -> Option<CarrierCallId> {
         let failed = self.with(which, |handover| {
             (handover.stage == Stage::Rings && handover.is_to(destination)).then(|| {
                 handover.stage = Stage::Failed;
@@ -171,7 +171,7 @@ impl Handovers {
     }
 
     /// Handles a caller who has hung up. Returns the leg that still rings, if known.
-    pub(super) fn caller_left(&self, caller: &CarrierCallId) -> Option<CarrierCallId> {
+    pub(crate) fn caller_left(&self, caller: &CarrierCallId) -> Option<CarrierCallId> {
         let mut all = self.lock();
         let handover = all.values_mut().find(|handover| handover.caller == *caller)?;
         handover.let_go()

@@ -2,7 +2,7 @@
 //! ways within limits until either side ends it. However the task ends, the call's queue gets exactly one
 //! `Closed`.
 
-pub(super) mod allowance;
+pub(crate) mod allowance;
 mod claim;
 mod fault;
 mod reorder;
@@ -31,16 +31,12 @@ use tokio::{
 pub use self::claim::{Claim, Desk};
 use self::{
     allowance::Allowance,
-    fault::Fault,
+    fault::{Fault, IDLE, MAX_MESSAGE_BYTES, START_WITHIN},
     reorder::{Faults, Reorder},
 };
-use super::{
-    protocol::{Event, Media, MediaMessage, MediaProtocol, MediaWriter, Start},
-    waiting::Place,
-};
+use super::waiting::Place;
+use crate::protocol::{Event, Media, MediaMessage, MediaProtocol, MediaWriter, Start};
 
-/// Maximum size of a message and of a frame.
-const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 /// Tungstenite zeroes its read buffer before every read. Its default of 128 KiB costs more than the call itself.
 const READ_BUFFER_BYTES: usize = 4 * 1024;
 const WRITE_BUFFER_BYTES: usize = 8 * 1024;
@@ -48,11 +44,6 @@ const WRITE_BUFFER_BYTES: usize = 8 * 1024;
 const MAX_WRITE_BUFFER_BYTES: usize = 256 * 1024;
 /// Items that may wait for the socket.
 const OUTBOUND_ITEMS: usize = 256;
-/// Time limit for the `start` message after the upgrade. If the carrier may open the socket before the call
-/// is answered, the limit is extended as long as the call still waits.
-const START_WITHIN: Duration = Duration::from_secs(10);
-/// Maximum silence. A carrier sends audio every 20 ms, so such a quiet socket is dead.
-const IDLE: Duration = Duration::from_secs(30);
 /// Maximum time that frames wait for a missing one before them.
 const GAP_WITHIN: Duration = Duration::from_millis(100);
 /// Maximum time for a write. A socket that accepts nothing for so long is stuck.
@@ -68,11 +59,12 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Upgrades a request with the limits of this module and serves the socket. `place` is held until a call has
 /// taken the socket, which limits sockets that nobody waits for.
-pub fn upgrade(
+pub(super) fn upgrade(
     socket: WebSocketUpgrade,
     protocol: Box<dyn MediaProtocol>,
     desk: Desk,
-    (claim, place): (Claim, Place),
+    claim: Claim,
+    place: Place,
 ) -> axum::response::Response {
     socket
         .read_buffer_size(READ_BUFFER_BYTES)
@@ -80,7 +72,7 @@ pub fn upgrade(
         .max_write_buffer_size(MAX_WRITE_BUFFER_BYTES)
         .max_message_size(MAX_MESSAGE_BYTES)
         .max_frame_size(MAX_MESSAGE_BYTES)
-        .on_upgrade(move |socket| serve(socket, protocol, desk, (claim, place)))
+        .on_upgrade(move |socket| serve(socket, protocol, desk, claim, place))
 }
 
 /// Incoming side. Pushes `Closed` on drop, and so on every exit path.
@@ -142,10 +134,10 @@ fn count(faults: Faults) {
     }
 }
 
-async fn serve(mut socket: WebSocket, protocol: Box<dyn MediaProtocol>, desk: Desk, (claim, place): (Claim, Place)) {
+async fn serve(mut socket: WebSocket, protocol: Box<dyn MediaProtocol>, desk: Desk, claim: Claim, place: Place) {
     let attempt = claim.attempt;
     let mut inbound = Inbound::new(protocol);
-    let taken = match start(&mut socket, &mut inbound, (&desk, &claim)).await {
+    let taken = match start(&mut socket, &mut inbound, &desk, &claim).await {
         Ok(start) => take(&desk, claim, &inbound, &start)
             .await
             .map(|outbound| (start, outbound)),
@@ -153,7 +145,7 @@ async fn serve(mut socket: WebSocket, protocol: Box<dyn MediaProtocol>, desk: De
     };
     drop(place);
     match taken {
-        Ok((start, outbound)) => pump(socket, inbound, (start, outbound), attempt).await,
+        Ok((start, outbound)) => pump(socket, inbound, start, outbound, attempt).await,
         Err(fault) => {
             tracing::info!(%attempt, reason = %fault, "media socket refused");
             let _ = timeout(CLOSE_WITHIN, socket.send(close_frame(&fault))).await;
@@ -176,7 +168,7 @@ fn frame(code: u16, reason: &str) -> Message {
 }
 
 /// Waits for `start`. Events before it are kept in the bounded queue.
-async fn start(socket: &mut WebSocket, inbound: &mut Inbound, (desk, claim): (&Desk, &Claim)) -> Result<Start, Fault> {
+async fn start(socket: &mut WebSocket, inbound: &mut Inbound, desk: &Desk, claim: &Claim) -> Result<Start, Fault> {
     let mut allowance = Allowance::new(LineFormat::MULAW_8000, Instant::now());
     let mut deadline = Instant::now() + START_WITHIN;
     loop {
@@ -253,7 +245,8 @@ enum End {
 async fn pump(
     socket: WebSocket,
     mut inbound: Inbound,
-    (start, outbound): (Start, mpsc::Receiver<OutboundItem>),
+    start: Start,
+    outbound: mpsc::Receiver<OutboundItem>,
     attempt: AttemptId,
 ) {
     let (mut sink, mut source) = socket.split();
@@ -261,7 +254,7 @@ async fn pump(
     let (format, queue) = (start.format, inbound.queue.clone());
     let end = tokio::select! {
         end = read(&mut source, &mut inbound, format) => end,
-        end = write(&mut sink, &mut *writer, (outbound, queue)) => end,
+        end = write(&mut sink, &mut *writer, outbound, queue) => end,
     };
     match &end {
         End::Stuck => {}
@@ -278,7 +271,7 @@ async fn pump(
             };
             let _ = timeout(
                 CLOSE_WITHIN,
-                finish((&mut sink, &mut source), goodbye, format, &mut inbound),
+                finish(&mut sink, &mut source, goodbye, format, &mut inbound),
             )
             .await;
         }
@@ -389,7 +382,8 @@ fn admit(message: &Message, inbound: &mut Inbound, allowance: &mut Allowance, no
 async fn write(
     sink: &mut SplitSink<WebSocket, Message>,
     writer: &mut dyn MediaWriter,
-    (mut outbound, queue): (mpsc::Receiver<OutboundItem>, Arc<InboundQueue>),
+    mut outbound: mpsc::Receiver<OutboundItem>,
+    queue: Arc<InboundQueue>,
 ) -> End {
     let (mut messages, mut clears) = (Vec::new(), false);
     writer.begin(&mut messages);
@@ -439,7 +433,8 @@ async fn feed(sink: &mut SplitSink<WebSocket, Message>, messages: &mut Vec<Media
 
 /// Closes from our side and reads until the peer has closed too, so that a reset does not discard written output.
 async fn finish(
-    (sink, source): (&mut SplitSink<WebSocket, Message>, &mut SplitStream<WebSocket>),
+    sink: &mut SplitSink<WebSocket, Message>,
+    source: &mut SplitStream<WebSocket>,
     goodbye: Message,
     format: LineFormat,
     inbound: &mut Inbound,

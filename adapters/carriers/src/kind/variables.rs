@@ -1,0 +1,116 @@
+//! Environment variables of a carrier's account.
+
+use domain::phone_number::PhoneNumber;
+
+use net::{http_client::base_url, key::Key};
+
+/// An invalid or incomplete carrier setting.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// An account is only partly set.
+    #[error("{name} is not set but required for {account}: set it, or unset its related variables")]
+    Missing {
+        /// Missing variable.
+        name: &'static str,
+        /// Account that needs it.
+        account: &'static str,
+    },
+    /// An invalid value. The text names the variable and the valid values.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl<T: Into<String>> From<T> for SettingsError {
+    fn from(text: T) -> Self {
+        Self::Invalid(text.into())
+    }
+}
+
+/// Non-empty environment variables, read for one account.
+pub struct Variables<'a> {
+    get: &'a dyn Fn(&str) -> Option<String>,
+    /// Account that errors name.
+    account: &'static str,
+}
+
+impl<'a> Variables<'a> {
+    pub(super) fn new(get: &'a dyn Fn(&str) -> Option<String>, account: &'static str) -> Self {
+        Self { get, account }
+    }
+
+    /// Returns the same variables for a part of the account, which errors name instead.
+    pub(crate) fn of(&self, part: &'static str) -> Self {
+        Self::new(self.get, part)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<String> {
+        let value = (self.get)(name)?.trim().to_owned();
+        (!value.is_empty()).then_some(value)
+    }
+
+    /// Returns a variable that the account requires.
+    pub(crate) fn needed(&self, name: &'static str) -> Result<String, SettingsError> {
+        let account = self.account;
+        self.get(name).ok_or(SettingsError::Missing { name, account })
+    }
+
+    pub(crate) fn key(&self, name: &'static str) -> Result<Key, SettingsError> {
+        self.needed(name).map(Key::new)
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Result<Option<PhoneNumber>, SettingsError> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        let number = PhoneNumber::parse(&text).map_err(|error| format!("{name}: {error}"))?;
+        Ok(Some(number))
+    }
+
+    pub(crate) fn address(&self, name: &str) -> Result<Option<String>, SettingsError> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        match base_url(&text).filter(|url| !url.contains('@')) {
+            Some(url) => Ok(Some(url)),
+            None => Err(format!("{name}: write an address such as https://api.example.com, without a password").into()),
+        }
+    }
+
+    pub(crate) fn choice<T: Default>(
+        &self,
+        name: &str,
+        named: fn(&str) -> Option<T>,
+        choices: &str,
+    ) -> Result<T, SettingsError> {
+        let Some(text) = self.get(name) else {
+            return Ok(T::default());
+        };
+        named(&text).ok_or_else(|| format!("{name}: write {choices}").into())
+    }
+
+    pub(crate) fn any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.get(name).is_some())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::kind::CarrierKind;
+
+    fn lookup(variables: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> {
+        |name| {
+            let found = variables.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| (*value).to_owned())
+        }
+    }
+
+    /// Reads an account from these variables.
+    pub(crate) fn account<T>(
+        read: fn(&Variables<'_>) -> Result<T, SettingsError>,
+        variables: &[(&str, &str)],
+    ) -> Result<T, SettingsError> {
+        read(&Variables::new(&lookup(variables), "this account"))
+    }
+
+    /// Returns why a carrier refuses these variables.
+    pub(crate) fn refused(kind: &CarrierKind, variables: &[(&str, &str)]) -> String {
+        kind.read(&lookup(variables)).unwrap_err().to_string()
+    }
+}
