@@ -16,7 +16,7 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-pub(crate) use self::guard::{guarded, guarded_by};
+pub(crate) use self::guard::guarded;
 
 const DERIVED: &[(&str, &str)] = &[
     ("anthropic", include_str!("../schemas/anthropic.json")),
@@ -106,6 +106,11 @@ pub struct Misfit {
 }
 
 impl Misfit {
+    /// Returns the field's name.
+    pub(crate) fn name(&self) -> &str {
+        self.field.trim_start_matches('/')
+    }
+
     fn new(field: &str, why: impl Into<String>) -> Self {
         Self {
             field: field.to_owned(),

@@ -1,7 +1,7 @@
 //! Reports of `ringback providers check` on providers that do not answer as they should.
 
 use serde_json::Value;
-use sim::stub_providers::{self, Fault, Service, StubHandle, StubSettings};
+use sim::stub_providers::{self, Fault, StubHandle, StubSettings, elevenlabs, openai};
 use support::program::Program;
 use tokio::task::block_in_place;
 
@@ -118,7 +118,7 @@ fn assert_all(findings: &[(String, Option<String>)], problem: Option<&str>) {
 
 /// Returns the reasoning efforts of the requests so far.
 fn efforts(stub: &StubHandle) -> Vec<Option<String>> {
-    let bodies = stub.received(Service::ChatCompletions).into_iter();
+    let bodies = stub.received(openai::CHAT_COMPLETIONS).into_iter();
     let bodies = bodies.filter_map(|body| serde_json::from_str::<Value>(&body).ok());
     bodies
         .map(|body| body["reasoning_effort"].as_str().map(str::to_owned))
@@ -163,14 +163,14 @@ async fn a_voice_is_checked_whatever_the_spelling_of_its_messages_and_each_conte
         let stub = stub_providers::start(StubSettings::on_loopback()).await.unwrap();
         let settings = [("RINGBACK_TTS", &*format!("elevenlabs:{voice}"))];
         assert_all(&check(&stub, &settings), None);
-        let sent = stub.received(Service::ElevenLabs);
+        let sent = stub.received(elevenlabs::SPEECH);
         let count = |key: &str| sent.iter().filter(|message| message.contains(key)).count();
         assert_eq!(
             (count("voice_settings"), count("close_context")),
             (1, 1),
             "{voice}: {sent:?}"
         );
-        stub.set_faults(Service::ElevenLabs, vec![Fault::Refuse(403)]);
+        stub.set_faults(elevenlabs::SPEECH, vec![Fault::Refuse(403)]);
         assert_all(
             &check(&stub, &settings),
             Some("elevenlabs answers 403: The model does not allow this"),

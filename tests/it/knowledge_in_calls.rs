@@ -12,7 +12,7 @@ use providers::knowledge::KnowledgeCache;
 use serde_json::{Value, json};
 use sim::{
     exchange::{LogEvent, Script, Step},
-    stub_providers::{Service, StubHandle},
+    stub_providers::{StubHandle, openai},
 };
 use testkit::memory_store::MemoryStore;
 
@@ -176,7 +176,7 @@ struct Asked {
 
 /// Returns the content of each request to the model.
 fn asked(stub: &StubHandle) -> Vec<Asked> {
-    let requests = stub.received(Service::ChatCompletions);
+    let requests = stub.received(openai::CHAT_COMPLETIONS);
     let told = requests.iter().map(|request| {
         let request: Value = serde_json::from_str(request).unwrap();
         let messages = request["messages"].as_array().unwrap();

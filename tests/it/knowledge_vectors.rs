@@ -11,7 +11,7 @@ use domain::{
     time::TokioClock,
 };
 use providers::knowledge::{Embeddings, KnowledgeCache};
-use sim::stub_providers::{Fault, Service, StubHandle};
+use sim::stub_providers::{Fault, StubHandle, openai};
 use testkit::memory_store::MemoryStore;
 use tokio::time::Instant;
 
@@ -45,7 +45,7 @@ impl House {
     /// Opens the rules with these faults at the beginning; a turn waits as long as `within`.
     async fn open(faults: Vec<Fault>, within: Option<Duration>) -> Self {
         let stub = stubs().await;
-        stub.set_faults(Service::Embeddings, faults);
+        stub.set_faults(openai::EMBEDDINGS, faults);
         let name = "openai/text-embedding-3-small".parse().unwrap();
         let embeddings = Embeddings::new(&name, &settings(&stub)).unwrap();
         let embeddings = match within {
@@ -78,7 +78,7 @@ impl House {
     /// Waits until the passages' vectors are there: only then is a question embedded.
     async fn until_compared(&self) {
         let asked = |stub: &StubHandle| {
-            stub.received(Service::Embeddings)
+            stub.received(openai::EMBEDDINGS)
                 .iter()
                 .any(|body| body.contains("poodle"))
         };
@@ -95,7 +95,7 @@ async fn a_passage_is_found_by_its_meaning_once_vectors_are_there() {
     assert!(!house.finds().await, "by words alone it is not");
     house.until_compared().await;
     assert!(house.finds().await);
-    let bodies = house.stub.received(Service::Embeddings);
+    let bodies = house.stub.received(openai::EMBEDDINGS);
     assert!(
         bodies[0].contains("text-embedding-3-small") && bodies[0].contains("House rules"),
         "{}",
@@ -117,8 +117,8 @@ async fn a_question_whose_meaning_does_not_come_is_answered_by_words() {
         (Fault::Refuse(500), 200),
         (Fault::MalformedAfter(0), 200),
     ] {
-        house.stub.set_faults(Service::Embeddings, vec![fault]);
-        let asked = house.stub.received(Service::Embeddings).len();
+        house.stub.set_faults(openai::EMBEDDINGS, vec![fault]);
+        let asked = house.stub.received(openai::EMBEDDINGS).len();
         let begun = Instant::now();
         assert!(!house.finds().await);
         assert!(
@@ -130,7 +130,7 @@ async fn a_question_whose_meaning_does_not_come_is_answered_by_words() {
         let begun = Instant::now();
         assert!(!house.finds().await);
         assert_eq!(begun.elapsed(), Duration::ZERO);
-        assert!(house.stub.received(Service::Embeddings).len() <= asked + 1);
+        assert!(house.stub.received(openai::EMBEDDINGS).len() <= asked + 1);
         tokio::time::advance(Duration::from_secs(11)).await;
     }
 }
@@ -138,7 +138,7 @@ async fn a_question_whose_meaning_does_not_come_is_answered_by_words() {
 #[tokio::test]
 async fn few_documents_are_asked_about_at_once() {
     let stub = stubs().await;
-    stub.set_faults(Service::Embeddings, vec![Fault::Hang; 12]);
+    stub.set_faults(openai::EMBEDDINGS, vec![Fault::Hang; 12]);
     let name = "openai/text-embedding-3-small".parse().unwrap();
     let embeddings = Embeddings::new(&name, &settings(&stub)).unwrap();
     let store = Arc::new(MemoryStore::new(Arc::new(TokioClock::starting_at(START))));
@@ -155,14 +155,14 @@ async fn few_documents_are_asked_about_at_once() {
         let document = store.create_document(account.id, new, None).await.unwrap();
         opened.push(cache.open(account.id, &[document.id.to_string()]).await.unwrap());
     }
-    while stub.received(Service::Embeddings).len() < 3 {
+    while stub.received(openai::EMBEDDINGS).len() < 3 {
         tokio::task::yield_now().await;
     }
     // Any further request would have been sent meanwhile: stub and knowledge cache run on this thread.
     for _ in 0..5_000 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(stub.received(Service::Embeddings).len(), 3);
+    assert_eq!(stub.received(openai::EMBEDDINGS).len(), 3);
 }
 
 #[test]

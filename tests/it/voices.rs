@@ -25,7 +25,7 @@ use providers::{
 use serde_json::{Value, json};
 use sim::{
     exchange::{Script, Step},
-    stub_providers::Service,
+    stub_providers::{Service, cartesia, deepgram, elevenlabs},
 };
 
 use support::{
@@ -418,9 +418,9 @@ async fn formats_asked(asr: Value, tts: Value) -> (String, Value, Vec<String>, V
     let conversation = world
         .until_over(&made.expect(201).text("/data/conversationId"), 150)
         .await;
-    let listened = stubs.received(Service::Listen);
+    let listened = stubs.received(deepgram::LISTEN);
     let query = listened.iter().find(|what| what.starts_with("connected")).unwrap();
-    let spoken = stubs.received(Service::Cartesia);
+    let spoken = stubs.received(cartesia::SPEECH);
     let asked = spoken
         .iter()
         .filter_map(|what| serde_json::from_str::<Value>(what).ok());
@@ -530,15 +530,15 @@ async fn an_agents_pronunciation_dictionaries_reach_the_provider_that_has_them()
         { "pronunciation_dictionary_id": "brands", "version_id": "v1" },
     ]);
     for voice in ["elevenlabs:someone", "elevenlabs/eleven_v3:someone"] {
-        let sent = dictionaries_sent(voice, Service::ElevenLabs).await;
+        let sent = dictionaries_sent(voice, elevenlabs::SPEECH).await;
         assert!(!sent.is_empty(), "{voice}");
         for message in sent {
             assert_eq!(message["pronunciation_dictionary_locators"], locators, "{voice}");
         }
     }
-    let sent = dictionaries_sent("cartesia:someone", Service::Cartesia).await;
+    let sent = dictionaries_sent("cartesia:someone", cartesia::SPEECH).await;
     assert!(!sent.is_empty() && sent.iter().all(|message| message["pronunciation_dict_id"] == "places"));
-    let none = dictionaries_sent("cartesia/sonic-2:someone", Service::Cartesia).await;
+    let none = dictionaries_sent("cartesia/sonic-2:someone", cartesia::SPEECH).await;
     assert_eq!(none, [] as [Value; 0]);
 }
 

@@ -16,20 +16,8 @@ use super::{Check, Misfit, SERVICES, record};
 /// The largest request, in bytes. Services accept files of up to 25 MB.
 const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
 
-/// Adds the guard of a provider to its routes. `misfit` is called for each refused request.
-pub(crate) fn guarded<S, M>(routes: Router<S>, service: &'static str, misfit: M) -> Router<S>
-where
-    S: Clone + Send + Sync + 'static,
-    M: Fn(&Misfit) + Clone + Send + Sync + 'static,
-{
-    guarded_by(routes, service, move |found| {
-        misfit(found);
-        refusal(service, found)
-    })
-}
-
 /// Adds the guard of a service to its routes. `refuse` returns the status and body with which a request is refused.
-pub(crate) fn guarded_by<S, R>(routes: Router<S>, service: &'static str, refuse: R) -> Router<S>
+pub(crate) fn guarded<S, R>(routes: Router<S>, service: &'static str, refuse: R) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     R: Fn(&Misfit) -> (u16, Value) + Clone + Send + Sync + 'static,
@@ -128,29 +116,4 @@ async fn parts_of(content_type: &str, body: Bytes) -> Value {
         }
     }
     texts(fields.into_iter())
-}
-
-/// Returns the refusal as the provider words it.
-fn refusal(service: &str, misfit: &Misfit) -> (u16, Value) {
-    let (name, why) = (misfit.field.trim_start_matches('/'), misfit.to_string());
-    match service {
-        "anthropic" => {
-            let error = json!({ "type": "invalid_request_error", "message": why });
-            (400, json!({ "type": "error", "error": error }))
-        }
-        "deepgram" => (400, json!({ "err_code": "Bad Request", "err_msg": why })),
-        "elevenlabs" => (
-            422,
-            json!({ "detail": [{ "loc": [name], "msg": why, "type": "value_error" }] }),
-        ),
-        "cartesia" => (
-            400,
-            json!({ "error_code": "invalid_request", "title": "Bad Request", "message": why }),
-        ),
-        _ => {
-            let error =
-                json!({ "message": why, "type": "invalid_request_error", "param": name, "code": "unknown_parameter" });
-            (400, json!({ "error": error }))
-        }
-    }
 }

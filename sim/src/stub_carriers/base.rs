@@ -196,7 +196,7 @@ impl<S: Stub> Handle<S> {
             told.base().complain(misfit.to_string());
             told.refusal(misfit)
         };
-        let router = schema::guarded_by(routes, stub.service(), refuse)
+        let router = schema::guarded(routes, stub.service(), refuse)
             .route("/phones/{id}/status", post(reported::<S>))
             .route("/phones/{id}/media", get(picked_up::<S>))
             .with_state(stub.clone())

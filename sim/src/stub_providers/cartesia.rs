@@ -15,16 +15,29 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use super::{
-    Fault, Service, Stub, bearer, given, refused,
+use crate::stub_providers::{
+    fault::Fault,
+    log::Service,
     speaking::{ClientSocket, Closing, Gone, Speech, Speeches, Spoken, format, upgrade},
+    stub::{Stub, StubProvider, bearer, given, refused},
 };
 
-const SERVICE: Service = Service::Cartesia;
 /// An idle socket is closed after this time.
 const IDLE: Duration = Duration::from_secs(300);
 
-pub(super) fn routes() -> Router<Arc<Stub>> {
+pub(super) const STUB: StubProvider = StubProvider {
+    name: "cartesia",
+    routes,
+    refusal: |_, why| {
+        let refusal = json!({ "error_code": "invalid_request", "title": "Bad Request", "message": why });
+        (400, refusal)
+    },
+};
+
+/// `/tts/websocket`.
+pub const SPEECH: Service = Service("/tts/websocket");
+
+fn routes() -> Router<Arc<Stub>> {
     Router::new()
         .route("/tts/websocket", get(socket))
         .layer(Extension(Arc::new(Speeches::default())))
@@ -57,7 +70,7 @@ async fn socket(
     headers: HeaderMap,
     socket: WebSocketUpgrade,
 ) -> Response {
-    let fault = stub.fault(SERVICE);
+    let fault = stub.fault(SPEECH);
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }
@@ -69,7 +82,7 @@ async fn socket(
         return refusal(400);
     }
     let shared = stub.clone();
-    upgrade(socket, (shared, SERVICE, fault), move |client| async move {
+    upgrade(socket, (shared, SPEECH, fault), move |client| async move {
         let session = Session {
             client,
             stub,

@@ -10,7 +10,7 @@ use axum::{
 use futures_util::stream;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Fault, Service, Stub};
+use crate::stub_providers::{fault::Fault, log::Service, stub::Stub};
 
 /// Size of an event that is far too long.
 const OVERSIZED_BYTES: usize = 4 * 1024 * 1024;

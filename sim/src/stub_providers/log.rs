@@ -2,32 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-/// Service of a provider.
+/// Service of a provider, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Service {
-    /// `/v1/chat/completions`.
-    ChatCompletions,
-    /// `/v1/messages`, Anthropic's.
-    Messages,
-    /// `/v1/embeddings`.
-    Embeddings,
-    /// `/v1/listen`, Deepgram's.
-    Listen,
-    /// `/v2/listen`, Deepgram's Flux.
-    Flux,
-    /// `/v1/audio/transcriptions`.
-    Transcriptions,
-    /// `/v1/speech-to-text/realtime`, ElevenLabs'.
-    Scribe,
-    /// `/v1/text-to-speech/…`, ElevenLabs'.
-    ElevenLabs,
-    /// `/v1/audio/speech`.
-    Speech,
-    /// `/v1/speak`, Deepgram's.
-    Speak,
-    /// `/tts/websocket`, Cartesia's.
-    Cartesia,
-}
+pub struct Service(pub(crate) &'static str);
 
 /// A message or an action of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +17,7 @@ pub struct Received {
 
 /// Entries in the order of arrival.
 #[derive(Debug, Default)]
-pub(super) struct Log(Mutex<Vec<Received>>);
+pub(crate) struct Log(Mutex<Vec<Received>>);
 
 impl Log {
     pub(super) fn push(&self, received: Received) {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use domain::workflow::{Candidate, Choice, Question, judge};
 use serde_json::{Value, json};
 
-use super::language_model::text_of;
+use crate::stub_providers::language_model::text_of;
 
 /// Returns the report that a request asks for by its shape, or `None` if it asks for a reply.
 pub(super) fn wanted(request: &Value) -> Option<Value> {

@@ -8,7 +8,7 @@ use domain::ports::{
 };
 use net::guard::{Guards, Kind};
 use serde_json::{Value, json};
-use sim::stub_providers::{Fault, Service};
+use sim::stub_providers::{Fault, anthropic, openai};
 
 use crate::language::{booking, models, models_with, settings, stubs};
 
@@ -33,17 +33,17 @@ async fn an_answer_comes_in_json_over_every_protocol_and_is_counted() {
     for (name, service, shape) in [
         (
             "openai/interviewer",
-            Service::ChatCompletions,
+            openai::CHAT_COMPLETIONS,
             "\"response_format\":{\"type\":\"json_schema\"",
         ),
         (
             "ollama/interviewer",
-            Service::ChatCompletions,
+            openai::CHAT_COMPLETIONS,
             "\"response_format\":{\"type\":\"json_schema\"",
         ),
         (
             "anthropic/interviewer",
-            Service::Messages,
+            anthropic::MESSAGES,
             "\"tool_choice\":{\"type\":\"tool\",\"name\":\"report\"}",
         ),
     ] {
@@ -70,7 +70,7 @@ async fn an_answer_comes_in_json_over_every_protocol_and_is_counted() {
 #[tokio::test]
 async fn another_model_is_asked_when_the_first_is_not_well_and_its_guard_is_told() {
     let (chat, other) = (stubs().await, stubs().await);
-    chat.set_faults(Service::ChatCompletions, vec![Fault::Refuse(500)]);
+    chat.set_faults(openai::CHAT_COMPLETIONS, vec![Fault::Refuse(500)]);
     let guards = Guards::default();
     let both = models_with(
         &["openai/interviewer", "anthropic/interviewer"],
@@ -86,9 +86,9 @@ async fn another_model_is_asked_when_the_first_is_not_well_and_its_guard_is_told
         guards.get(Kind::LanguageModel, "openai").is_down(),
         "the calls' own guard"
     );
-    let asked = chat.received(Service::ChatCompletions).len();
+    let asked = chat.received(openai::CHAT_COMPLETIONS).len();
     both.answer(question(&meter)).await.unwrap();
-    assert_eq!(chat.received(Service::ChatCompletions).len(), asked, "left alone then");
+    assert_eq!(chat.received(openai::CHAT_COMPLETIONS).len(), asked, "left alone then");
 }
 
 #[tokio::test]
@@ -101,8 +101,8 @@ async fn what_is_no_answer_is_an_error_with_a_reason() {
         Fault::ErrorAfter(2),
     ] {
         for (name, service) in [
-            ("openai/interviewer", Service::ChatCompletions),
-            ("anthropic/interviewer", Service::Messages),
+            ("openai/interviewer", openai::CHAT_COMPLETIONS),
+            ("anthropic/interviewer", anthropic::MESSAGES),
         ] {
             let stub = stubs().await;
             stub.set_faults(service, vec![fault.clone()]);
@@ -118,7 +118,7 @@ async fn what_is_no_answer_is_an_error_with_a_reason() {
 #[tokio::test]
 async fn a_model_that_takes_no_shape_is_asked_without_and_calls_are_not_kept_back() {
     let stub = stubs().await;
-    stub.set_faults(Service::ChatCompletions, vec![Fault::Refuse(400)]);
+    stub.set_faults(openai::CHAT_COMPLETIONS, vec![Fault::Refuse(400)]);
     let guards = Guards::default();
     let one = models_with(&["openai/interviewer"], &settings(&stub, &stub), &guards);
     for _ in 0..20 {

@@ -10,7 +10,7 @@ use providers::{
 use serde_json::Value;
 use sim::{
     schema::known_model,
-    stub_providers::{self, Service, StubHandle, StubSettings},
+    stub_providers::{self, StubHandle, StubSettings, anthropic, openai},
 };
 
 use super::language::{booking, models_with, reply, request, settings, told};
@@ -69,10 +69,10 @@ fn the_days_on_which_models_of_openai_end_are_those_of_its_package() {
 #[tokio::test(start_paused = true)]
 async fn the_first_request_to_each_default_model_is_accepted() {
     for (provider, service, effort) in [
-        ("openai", Service::ChatCompletions, Some("none")),
-        ("groq", Service::ChatCompletions, Some("low")),
-        ("gemini", Service::ChatCompletions, Some("minimal")),
-        ("anthropic", Service::Messages, None),
+        ("openai", openai::CHAT_COMPLETIONS, Some("none")),
+        ("groq", openai::CHAT_COMPLETIONS, Some("low")),
+        ("gemini", openai::CHAT_COMPLETIONS, Some("minimal")),
+        ("anthropic", anthropic::MESSAGES, None),
     ] {
         let stub = stub_of(provider).await;
         let models = models_with(&[provider], &settings(&stub, &stub), &Guards::default());
@@ -95,7 +95,7 @@ async fn the_first_request_to_each_default_model_is_accepted() {
         let models = models_with(&[name], &settings(&stub, &stub), &Guards::default());
         told(reply(&models, request(&booking(), &[], &Meter::default())).await);
         let sent: Vec<Value> = stub
-            .received(Service::ChatCompletions)
+            .received(openai::CHAT_COMPLETIONS)
             .iter()
             .map(|sent| serde_json::from_str(sent).unwrap())
             .collect();

@@ -16,7 +16,7 @@ use futures_util::StreamExt;
 use net::guard::Guards;
 use providers::{llm::LanguageModels, name::ProviderName, settings::ProviderSettings};
 use serde_json::{Value, json};
-use sim::stub_providers::{self, Service, StubHandle, StubSettings};
+use sim::stub_providers::{self, Service, StubHandle, StubSettings, anthropic, openai};
 
 /// API key that the stubs accept.
 pub const KEY: &str = "sk-test-1";
@@ -239,7 +239,7 @@ async fn a_request_holds_what_its_server_takes_and_nothing_unset() {
         let stub = stubs().await;
         let request = request(&booking(), &[], &Meter::default());
         told(reply(&models(&[name], &stub), request).await);
-        bodies(&stub, Service::ChatCompletions).remove(0)
+        bodies(&stub, openai::CHAT_COMPLETIONS).remove(0)
     };
     let keys = |body: &Value| body.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let openai = sent("openai/gpt-4.1-mini").await;
@@ -290,7 +290,7 @@ async fn a_field_that_a_model_refuses_is_sent_once_and_never_again() {
     for _ in 0..2 {
         told(reply(&models, request(&booking(), &[], &Meter::default())).await);
     }
-    let sent = bodies(&stub, Service::ChatCompletions);
+    let sent = bodies(&stub, openai::CHAT_COMPLETIONS);
     let has = |name: &str| sent.iter().map(|body| body.get(name).is_some()).collect::<Vec<_>>();
     assert_eq!(has("temperature"), [true, false, false, false]);
     assert_eq!(has("max_completion_tokens"), [true, true, false, false]);
@@ -317,11 +317,11 @@ async fn every_model_is_sent_the_reasoning_effort_that_it_accepts_with_tools() {
         let models = models(&["interviewer"], &stub);
         let mut agent = booking();
         agent.conversation_config.agent.prompt.llm = name.into();
-        let before = stub.received(Service::ChatCompletions).len();
+        let before = stub.received(openai::CHAT_COMPLETIONS).len();
         for _ in 0..2 {
             told(reply(&models, request(&agent, &[], &Meter::default())).await);
         }
-        let sent = bodies(&stub, Service::ChatCompletions);
+        let sent = bodies(&stub, openai::CHAT_COMPLETIONS);
         let sent: Vec<_> = sent[before..]
             .iter()
             .map(|body| body["reasoning_effort"].as_str())
@@ -372,7 +372,7 @@ async fn a_signature_goes_back_to_its_own_provider_only() {
         (["openai"], Value::Null),
     ] {
         told(reply(&models(&names, &stub), request(&booking(), &history, &Meter::default())).await);
-        let sent = bodies(&stub, Service::ChatCompletions).pop().unwrap();
+        let sent = bodies(&stub, openai::CHAT_COMPLETIONS).pop().unwrap();
         let call = sent["messages"]
             .as_array()
             .unwrap()
@@ -387,7 +387,7 @@ async fn instructions_that_stay_the_same_are_kept_in_anthropics_cache() {
     let stub = stubs().await;
     let meter = Meter::default();
     told(reply(&models(&["anthropic"], &stub), request(&booking(), &[], &meter)).await);
-    let sent = bodies(&stub, Service::Messages).remove(0);
+    let sent = bodies(&stub, anthropic::MESSAGES).remove(0);
     assert_eq!(sent["system"][0]["cache_control"], json!({ "type": "ephemeral" }));
     assert_eq!(sent["system"].as_array().unwrap().len(), 1);
     assert!(sent["max_tokens"].is_u64());
@@ -403,9 +403,9 @@ async fn names_find_their_models() {
     let asked = async |llm: &str| {
         let mut agent = booking();
         agent.conversation_config.agent.prompt.llm = llm.into();
-        let before = stub.received(Service::ChatCompletions).len();
+        let before = stub.received(openai::CHAT_COMPLETIONS).len();
         told(reply(&service, request(&agent, &[], &Meter::default())).await);
-        let sent = bodies(&stub, Service::ChatCompletions);
+        let sent = bodies(&stub, openai::CHAT_COMPLETIONS);
         sent.get(before).map(|body| body["model"].as_str().unwrap().to_owned())
     };
     assert_eq!(asked("default").await.as_deref(), Some("llama3.2:3b"));

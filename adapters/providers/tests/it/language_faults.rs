@@ -28,7 +28,9 @@ use providers::{
     settings::ProviderSettings,
 };
 use serde_json::{Value, json};
-use sim::stub_providers::{self, Fault, Service, Spread, StubHandle, StubSettings, StubTimes};
+use sim::stub_providers::{
+    self, Fault, Service, Spread, StubHandle, StubSettings, StubTimes, anthropic, cartesia, openai,
+};
 use tokio::{net::TcpListener, time::Instant};
 
 use crate::language::{KEY, booking, models, models_with, reply, request, settings, stubs, told};
@@ -55,7 +57,7 @@ fn words(events: &Reply) -> String {
     texts.collect()
 }
 
-const SERVICES: [(&str, Service); 2] = [("openai", Service::ChatCompletions), ("anthropic", Service::Messages)];
+const SERVICES: [(&str, Service); 2] = [("openai", openai::CHAT_COMPLETIONS), ("anthropic", anthropic::MESSAGES)];
 
 #[tokio::test(start_paused = true)]
 async fn a_refusal_is_sorted_by_what_to_do_next() {
@@ -138,7 +140,7 @@ async fn what_goes_wrong_in_the_middle_is_an_error_and_never_a_second_reply() {
 #[tokio::test(start_paused = true)]
 async fn after_a_reply_that_broke_off_another_provider_is_asked_first() {
     let stub = stubs().await;
-    stub.set_faults(Service::ChatCompletions, vec![Fault::DropAfter(5)]);
+    stub.set_faults(openai::CHAT_COMPLETIONS, vec![Fault::DropAfter(5)]);
     let models = models(&["openai", "anthropic"], &stub);
     let ask = async |failures| {
         let request = request(&booking(), &[], &Meter::default());
@@ -152,7 +154,7 @@ async fn after_a_reply_that_broke_off_another_provider_is_asked_first() {
             events.last().unwrap().is_err(),
             "{failures}: {events:?}"
         );
-        assert_eq!(stub.received(Service::Messages).len(), asked, "{failures}");
+        assert_eq!(stub.received(anthropic::MESSAGES).len(), asked, "{failures}");
     }
 }
 
@@ -182,11 +184,11 @@ async fn a_provider_that_fails_at_once_costs_no_time_when_there_is_another() {
         Fault::DropAfter(0),
     ] {
         let stub = stubs().await;
-        stub.set_faults(Service::ChatCompletions, vec![fault.clone()]);
+        stub.set_faults(openai::CHAT_COMPLETIONS, vec![fault.clone()]);
         let (events, took) = timed(&["openai", "anthropic"], &stub).await;
         assert!(words(&events).contains("preferred day"), "{fault:?}: {events:?}");
         assert!(took < Duration::from_millis(50), "{fault:?}: {took:?}");
-        assert_eq!(stub.received(Service::Messages).len(), 1);
+        assert_eq!(stub.received(anthropic::MESSAGES).len(), 1);
     }
 }
 
@@ -241,7 +243,7 @@ async fn the_first_request_may_still_win() {
     assert!(words(&events).contains("preferred day"), "{events:?}");
     assert_eq!(took.as_millis() / 100, 15, "{took:?}");
     assert_eq!(
-        stub.received(Service::ChatCompletions)
+        stub.received(openai::CHAT_COMPLETIONS)
             .iter()
             .filter(|what| what.starts_with('{'))
             .count(),
@@ -296,7 +298,7 @@ async fn a_cancelled_reply_is_cancelled_at_the_provider_and_counts_what_came() {
 #[tokio::test(start_paused = true)]
 async fn a_provider_that_keeps_failing_is_left_alone() {
     let stub = stubs().await;
-    stub.set_faults(Service::ChatCompletions, vec![Fault::Refuse(401)]);
+    stub.set_faults(openai::CHAT_COMPLETIONS, vec![Fault::Refuse(401)]);
     let guards = Guards::default();
     let models = models_with(&["openai", "interviewer"], &settings(&stub, &stub), &guards);
     for _ in 0..5 {
@@ -305,7 +307,7 @@ async fn a_provider_that_keeps_failing_is_left_alone() {
     }
     assert!(guards.get(Kind::LanguageModel, "openai").is_down());
     assert_eq!(
-        stub.received(Service::ChatCompletions).len(),
+        stub.received(openai::CHAT_COMPLETIONS).len(),
         1,
         "a refused key is not tried again"
     );
@@ -320,7 +322,7 @@ async fn a_provider_that_keeps_failing_is_left_alone() {
 #[tokio::test(start_paused = true)]
 async fn hedges_end_with_their_budget() {
     let stub = stubs().await;
-    stub.set_faults(Service::ChatCompletions, vec![Fault::StallAfter(1)]);
+    stub.set_faults(openai::CHAT_COMPLETIONS, vec![Fault::StallAfter(1)]);
     let guards = Guards::default();
     let models = models_with(&["openai"], &settings(&stub, &stub), &guards);
     let mut asked = 0;
@@ -329,7 +331,7 @@ async fn hedges_end_with_their_budget() {
         asked += 1;
     }
     let requests = stub
-        .received(Service::ChatCompletions)
+        .received(openai::CHAT_COMPLETIONS)
         .iter()
         .filter(|what| what.starts_with('{'))
         .count();
@@ -414,7 +416,7 @@ fn obstacle(models: &LanguageModels, agent: &Agent) -> Option<String> {
 #[tokio::test(start_paused = true)]
 async fn a_model_that_only_an_agent_names_costs_nobody_else() {
     let stub = stubs().await;
-    stub.set_faults(Service::ChatCompletions, vec![Fault::Hang]);
+    stub.set_faults(openai::CHAT_COMPLETIONS, vec![Fault::Hang]);
     let guards = Guards::default();
     let slow = models_with(&["openai"], &settings(&stub, &stub), &guards);
     let (server, _) = server(rambles).await;
@@ -436,7 +438,7 @@ async fn a_model_that_only_an_agent_names_costs_nobody_else() {
             assert_eq!(obstacle(&models, &asking(other)), None, "{name}: {other}");
         }
         // Requests of others are let through.
-        stub.set_faults(Service::ChatCompletions, vec![Fault::None]);
+        stub.set_faults(openai::CHAT_COMPLETIONS, vec![Fault::None]);
         let events = reply(&models, request(&booking(), &[], &Meter::default())).await;
         assert!(events.iter().all(Result::is_ok), "{name}: {events:?}");
     }
@@ -490,7 +492,7 @@ async fn well_after(guard: &Guard) -> Option<u64> {
 #[tokio::test(start_paused = true)]
 async fn the_services_model_is_probed_however_many_of_agents_hang() {
     let stub = stubs().await;
-    stub.set_faults(Service::Messages, vec![Fault::Hang]);
+    stub.set_faults(anthropic::MESSAGES, vec![Fault::Hang]);
     let team = team(&stub);
     for n in 0..40 {
         let name = format!("slow-{n}");
@@ -523,7 +525,7 @@ async fn a_voice_and_its_model_that_an_agent_names_are_probed_as_they_are() {
         "of another voice"
     );
     assert!(well_after(&guard).await.is_some());
-    let received = stub.received(Service::Cartesia);
+    let received = stub.received(cartesia::SPEECH);
     assert!(
         received
             .iter()

@@ -10,7 +10,7 @@ use domain::{
     },
 };
 use serde_json::{Value, json};
-use sim::stub_providers::{Service, StubHandle};
+use sim::stub_providers::{Service, StubHandle, anthropic, openai};
 
 use crate::language::{booking, models, reply, request, stubs};
 
@@ -134,7 +134,7 @@ fn check(requests: &[Value]) {
 
 #[tokio::test(start_paused = true)]
 async fn chat_completions_begin_with_what_was_sent_before() {
-    let requests = whole_call("openai", Service::ChatCompletions).await;
+    let requests = whole_call("openai", openai::CHAT_COMPLETIONS).await;
     check(&requests);
     for body in &requests {
         assert_eq!(body["messages"][0], requests[0]["messages"][0]);
@@ -146,7 +146,7 @@ async fn chat_completions_begin_with_what_was_sent_before() {
 
 #[tokio::test(start_paused = true)]
 async fn messages_begin_with_what_was_sent_before_and_mark_it_for_the_cache() {
-    let requests = whole_call("anthropic", Service::Messages).await;
+    let requests = whole_call("anthropic", anthropic::MESSAGES).await;
     check(&requests);
     for body in &requests {
         assert_eq!(body["system"], requests[0]["system"]);

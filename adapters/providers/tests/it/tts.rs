@@ -21,15 +21,15 @@ use media::{
 };
 use net::guard::Guards;
 use providers::{settings::ProviderSettings, tts::TextToSpeech};
-use sim::stub_providers::{self, Service, StubHandle, StubSettings};
+use sim::stub_providers::{self, Service, StubHandle, StubSettings, cartesia, deepgram, elevenlabs, openai};
 use tokio::time::{Instant, timeout};
 
 /// Providers with a stub: name, service, and whether they send word times.
 const PROVIDERS: [(&str, Service, bool); 4] = [
-    ("elevenlabs", Service::ElevenLabs, true),
-    ("cartesia", Service::Cartesia, true),
-    ("deepgram", Service::Speak, false),
-    ("openai", Service::Speech, false),
+    ("elevenlabs", elevenlabs::SPEECH, true),
+    ("cartesia", cartesia::SPEECH, true),
+    ("deepgram", deepgram::SPEAK, false),
+    ("openai", openai::SPEECH, false),
 ];
 
 const TEXT: &str = "Good morning, this is Ann. I am calling about your parcel; is now a good time?";

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use tokio::time::sleep;
 
-use crate::stub_providers::Fault;
+use crate::stub_providers::fault::Fault;
 
 /// Most bytes of a message.
 const MAX_MESSAGE_BYTES: usize = 256 * 1024;

@@ -7,11 +7,13 @@ use bytes::Bytes;
 use futures_util::stream;
 use tokio::time::sleep;
 
-use super::{
-    Spoken, chunk_ms,
-    client::{Faulty, Odd, Step},
+use crate::stub_providers::{
+    fault::Fault,
+    speaking::{
+        Spoken, chunk_ms,
+        client::{Faulty, Odd, Step},
+    },
 };
-use crate::stub_providers::Fault;
 
 /// Longer than the audio of any text.
 const OVERSIZED_BYTES: usize = 16 * 1024 * 1024;

@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 
-use super::super::{Fault, Service, Stub};
+use crate::stub_providers::{fault::Fault, log::Service, stub::Stub};
 
 /// Small, like those of the service's own sockets.
 const READ_BUFFER_BYTES: usize = 4 * 1024;

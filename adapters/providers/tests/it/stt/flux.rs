@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::ports::{transcriber::TranscriptEvent, usage::Unit};
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use sim::stub_providers::{Fault, Service, StubTimes};
+use sim::stub_providers::{Fault, StubTimes, deepgram};
 
 use super::support::{Call, spoken, stt, stub};
 
@@ -55,7 +55,7 @@ async fn its_turns_are_told() {
     assert!(call.meter.used("deepgram", Unit::AudioMs) > 3_000);
     let used = &call.meter.shown().unwrap()["deepgram"];
     assert_eq!(used["models"]["flux-general-en"]["seconds"], used["seconds"], "{used}");
-    let received = stub.received(Service::Flux);
+    let received = stub.received(deepgram::FLUX);
     assert!(received[0].contains("model=flux-general-en&encoding=mulaw&sample_rate=8000&eager_eot_threshold=0.5"));
 }
 
@@ -74,7 +74,7 @@ async fn asked_it_ends_the_turn_and_an_asking_for_nothing_is_answered() {
     assert_eq!(call.told.finals(), ["My number is"]);
     assert_eq!(kinds(&call).last(), Some(&"ended"));
     let forced = stub
-        .received(Service::Flux)
+        .received(deepgram::FLUX)
         .iter()
         .filter(|what| what.contains("ForceEndTurn"))
         .count();
@@ -109,7 +109,7 @@ async fn whatever_breaks_no_word_is_lost_or_repeated() {
     faults.extend((0..25).map(|_| Fault::DropAfter(rng.random_range(0..14))));
     for fault in faults {
         let stub = stub(StubTimes::PUBLISHED).await;
-        stub.set_faults(Service::Flux, vec![fault.clone(), Fault::None]);
+        stub.set_faults(deepgram::FLUX, vec![fault.clone(), Fault::None]);
         let mut call = Call::open(&stt("deepgram/flux", &stub));
         call.silence(rng.random_range(100..900)).await;
         for text in [TEXT, "Thank you."] {

@@ -7,7 +7,7 @@ use domain::ports::{
     usage::{Meter, Unit},
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use sim::stub_providers::{Fault, Service, StubTimes};
+use sim::stub_providers::{Fault, StubTimes, deepgram};
 
 use super::support::{Call, KEY, config, settings, stt, stt_with, stub};
 
@@ -42,7 +42,7 @@ async fn what_is_said_is_told_as_it_comes_and_finally() {
     let length = call.began.elapsed().as_millis() as u64;
     drop(call);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let received = stub.received(Service::Listen);
+    let received = stub.received(deepgram::LISTEN);
     assert_eq!(controls(&received, "Finalize"), 2);
     assert_eq!(controls(&received, "CloseStream"), 1);
     assert_eq!(received.last().unwrap(), "disconnected");
@@ -72,7 +72,7 @@ async fn the_agents_settings_become_the_providers() {
         config.keywords = vec!["Ann Lee".into(), " ".into(), "Pune & Co".into()];
         let mut call = Call::open_with(&stt(name, &stub), config, meter);
         call.silence(300).await;
-        let received = stub.received(Service::Listen);
+        let received = stub.received(deepgram::LISTEN);
         let query = received.iter().rfind(|what| what.starts_with("connected")).unwrap();
         assert!(query.contains(wanted) && !query.contains(unwanted), "{query}");
         assert!(query.contains("endpointing=false") && query.contains("interim_results=true"));
@@ -109,7 +109,7 @@ async fn a_line_without_audio_keeps_its_recogniser() {
     call.say("Still here?").await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(call.told.finals(), ["Hello there.", "Still here?"]);
-    let received = stub.received(Service::Listen);
+    let received = stub.received(deepgram::LISTEN);
     assert_eq!(received.iter().filter(|what| what.starts_with("connected")).count(), 1);
     assert!(controls(&received, "KeepAlive") >= 6);
 }
@@ -122,7 +122,7 @@ async fn a_connection_that_breaks_loses_no_word_and_repeats_none() {
         let stub = stub(StubTimes::PUBLISHED).await;
         let mut faults: Vec<_> = (0..3).map(|_| Fault::DropAfter(rng.random_range(1..6))).collect();
         faults.push(Fault::None);
-        stub.set_faults(Service::Listen, faults.clone());
+        stub.set_faults(deepgram::LISTEN, faults.clone());
         let mut call = Call::open(&stt("deepgram", &stub));
         call.silence(rng.random_range(100..900)).await;
         for text in [TEXT, "It is Ann Lee speaking.", "No, that is all, thank you."] {
@@ -134,7 +134,7 @@ async fn a_connection_that_breaks_loses_no_word_and_repeats_none() {
         assert_eq!(call.told.finals().join(" "), want, "round {round} {faults:?}");
         assert_eq!(call.told.failure(), None);
         assert_eq!(call.told.count_finals(), 3, "round {round}: {:?}", call.told.all());
-        let received = stub.received(Service::Listen);
+        let received = stub.received(deepgram::LISTEN);
         assert!(received.iter().all(|what| what != "too fast"), "round {round}");
     }
 }
@@ -154,7 +154,7 @@ async fn each_fault_is_survived_or_told() {
         Fault::Drip(Duration::from_millis(30)),
     ] {
         let stub = stub(StubTimes::AT_ONCE).await;
-        stub.set_faults(Service::Listen, vec![fault.clone(), Fault::None]);
+        stub.set_faults(deepgram::LISTEN, vec![fault.clone(), Fault::None]);
         let mut call = Call::open(&stt("deepgram", &stub));
         call.silence(300).await;
         call.say(TEXT).await;
@@ -176,7 +176,7 @@ async fn a_recogniser_that_never_comes_back_is_told_within_its_time() {
         (Fault::MalformedAfter(0), "invalid answer"),
     ] {
         let stub = stub(StubTimes::AT_ONCE).await;
-        stub.set_faults(Service::Listen, vec![fault.clone()]);
+        stub.set_faults(deepgram::LISTEN, vec![fault.clone()]);
         let mut call = Call::open(&stt("deepgram", &stub));
         for _ in 0..6 {
             call.say(TEXT).await;

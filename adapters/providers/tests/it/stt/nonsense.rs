@@ -5,7 +5,7 @@ use futures_util::{SinkExt, StreamExt};
 use net::guard::{Guards, Kind};
 use providers::settings::ProviderSettings;
 use serde_json::json;
-use sim::stub_providers::{Service, StubTimes};
+use sim::stub_providers::{StubTimes, openai};
 use tokio::net::TcpListener;
 use tokio_tungstenite::{accept_async, tungstenite::Message};
 
@@ -92,7 +92,7 @@ async fn what_it_did_not_say_the_next_one_does() {
         call.silence(3_000).await;
         let heard = call.told.finals().join(" ");
         assert!(heard.ends_with("Thanks."), "{answer}: {heard}");
-        assert!(!stub.received(Service::Transcriptions).is_empty());
+        assert!(!stub.received(openai::TRANSCRIPTIONS).is_empty());
     }
 }
 

@@ -9,7 +9,7 @@ use providers::{
     settings::{NotConfigured, ProviderSettings},
     stt::SpeechToText,
 };
-use sim::stub_providers::{Fault, Service, StubTimes};
+use sim::stub_providers::{Fault, StubTimes, deepgram, elevenlabs, openai};
 
 use super::support::{Call, KEY, names, settings, spoken, stt, stt_with, stub};
 
@@ -33,7 +33,7 @@ async fn the_next_one_takes_over_in_mid_sentence_and_hears_it_from_its_beginning
         ("deepgram", "babble", vec![Fault::DropAfter(1), Fault::Refuse(500)]),
     ] {
         let stub = stub(StubTimes::PUBLISHED).await;
-        stub.set_faults(Service::Listen, faults.clone());
+        stub.set_faults(deepgram::LISTEN, faults.clone());
         let mut call = Call::open(&stt(&format!("{first},{second}"), &stub));
         call.silence(300).await;
         for text in [TEXT, "Hello? Are you there?", "Thank you."] {
@@ -50,8 +50,8 @@ async fn the_next_one_takes_over_in_mid_sentence_and_hears_it_from_its_beginning
 #[tokio::test(start_paused = true)]
 async fn after_the_last_one_the_call_is_told() {
     let stub = stub(StubTimes::AT_ONCE).await;
-    stub.set_faults(Service::Listen, vec![Fault::Refuse(401)]);
-    stub.set_faults(Service::Transcriptions, vec![Fault::Refuse(401)]);
+    stub.set_faults(deepgram::LISTEN, vec![Fault::Refuse(401)]);
+    stub.set_faults(openai::TRANSCRIPTIONS, vec![Fault::Refuse(401)]);
     let mut call = Call::open(&stt("deepgram,openai", &stub));
     call.silence(500).await;
     assert_eq!(
@@ -72,10 +72,10 @@ async fn after_the_last_one_the_call_is_told() {
 async fn after_the_last_one_the_first_is_tried_once_more_where_it_may_be_well_again() {
     let stub = stub(StubTimes::AT_ONCE).await;
     stub.set_faults(
-        Service::Listen,
+        deepgram::LISTEN,
         vec![Fault::Refuse(500), Fault::Refuse(500), Fault::None],
     );
-    stub.set_faults(Service::Scribe, vec![Fault::Refuse(401)]);
+    stub.set_faults(elevenlabs::SCRIBE, vec![Fault::Refuse(401)]);
     let mut call = Call::open(&stt("deepgram,elevenlabs", &stub));
     call.say(TEXT).await;
     call.silence(8_000).await;
@@ -85,7 +85,7 @@ async fn after_the_last_one_the_first_is_tried_once_more_where_it_may_be_well_ag
 #[tokio::test(start_paused = true)]
 async fn a_recogniser_that_others_found_down_is_passed_over() {
     let stub = stub(StubTimes::AT_ONCE).await;
-    stub.set_faults(Service::Listen, vec![Fault::Refuse(401), Fault::None]);
+    stub.set_faults(deepgram::LISTEN, vec![Fault::Refuse(401), Fault::None]);
     let guards = Guards::default();
     let stt = stt_with("deepgram,elevenlabs", &settings(&stub, KEY), &guards);
     let mut first = Call::open(&stt);
@@ -104,7 +104,7 @@ async fn a_recogniser_that_others_found_down_is_passed_over() {
     second.silence(1_000).await;
     assert_eq!(second.told.finals(), [TEXT]);
     assert_eq!(second.meter.used("deepgram", Unit::AudioMs), 0);
-    assert_eq!(stub.received(Service::Listen).len(), 1, "it was not asked again");
+    assert_eq!(stub.received(deepgram::LISTEN).len(), 1, "it was not asked again");
     tokio::time::sleep(Duration::from_secs(120)).await;
     let mut third = Call::open(&stt);
     third.say(TEXT).await;
@@ -154,7 +154,7 @@ async fn a_probe_tells_words_time_or_reason() {
     }
     let why = probed.probe("groq", &[], 8_000).await.unwrap_err().to_string();
     assert!(why.contains("not among"), "{why}");
-    stub.set_faults(Service::Listen, vec![Fault::Refuse(401)]);
+    stub.set_faults(deepgram::LISTEN, vec![Fault::Refuse(401)]);
     let why = probed.probe("deepgram", &spoken(TEXT, 8_000), 8_000).await;
     let why = why.unwrap_err().to_string();
     assert!(why.contains("Invalid credentials"), "{why}");

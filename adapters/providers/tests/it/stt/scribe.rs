@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::ports::usage::Unit;
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use sim::stub_providers::{Fault, Service, StubTimes};
+use sim::stub_providers::{Fault, StubTimes, elevenlabs};
 
 use super::support::{Call, stt, stub};
 
@@ -33,7 +33,7 @@ async fn what_is_said_is_told_as_it_comes_and_finally() {
         used["models"]["scribe_v2_realtime"]["seconds"], used["seconds"],
         "{used}"
     );
-    let received = stub.received(Service::Scribe);
+    let received = stub.received(elevenlabs::SCRIBE);
     let wanted = "model_id=scribe_v2_realtime&audio_format=ulaw_8000&commit_strategy=manual&language_code=en";
     assert!(received[0].contains(wanted), "{}", received[0]);
     assert_eq!(received.iter().filter(|what| *what == "commit").count(), 2);
@@ -52,7 +52,7 @@ async fn a_commit_that_comes_too_soon_is_made_again() {
         ("Yes.", 2)
     );
     assert!(
-        stub.received(Service::Scribe)
+        stub.received(elevenlabs::SCRIBE)
             .iter()
             .filter(|what| *what == "commit")
             .count()
@@ -69,7 +69,7 @@ async fn a_line_without_audio_keeps_its_recogniser() {
     call.silence(500).await;
     assert_eq!(call.told.finals(), [TEXT]);
     assert!(
-        stub.received(Service::Scribe)
+        stub.received(elevenlabs::SCRIBE)
             .iter()
             .filter(|what| *what == "audio 800")
             .count()
@@ -94,7 +94,7 @@ async fn whatever_breaks_no_word_is_lost_or_repeated() {
     faults.extend((0..25).map(|_| Fault::DropAfter(rng.random_range(0..12))));
     for fault in faults {
         let stub = stub(StubTimes::PUBLISHED).await;
-        stub.set_faults(Service::Scribe, vec![fault.clone(), Fault::None]);
+        stub.set_faults(elevenlabs::SCRIBE, vec![fault.clone(), Fault::None]);
         let mut call = Call::open(&stt("elevenlabs", &stub));
         call.silence(rng.random_range(100..900)).await;
         for text in [TEXT, "Thank you."] {
@@ -110,7 +110,7 @@ async fn whatever_breaks_no_word_is_lost_or_repeated() {
 #[tokio::test(start_paused = true)]
 async fn a_wrong_key_is_told() {
     let stub = stub(StubTimes::AT_ONCE).await;
-    stub.set_faults(Service::Scribe, vec![Fault::Refuse(401)]);
+    stub.set_faults(elevenlabs::SCRIBE, vec![Fault::Refuse(401)]);
     let mut call = Call::open(&stt("elevenlabs", &stub));
     call.silence(200).await;
     assert!(call.told.failure().unwrap().contains("401"));

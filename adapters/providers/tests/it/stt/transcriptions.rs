@@ -9,7 +9,7 @@ use domain::ports::{
 };
 use net::guard::Guards;
 use providers::settings::ProviderSettings;
-use sim::stub_providers::{Fault, Service, Spread, StubTimes};
+use sim::stub_providers::{Fault, Spread, StubTimes, openai};
 use tokio::net::TcpListener;
 
 use super::support::{Call, config, stt, stt_with, stub};
@@ -43,7 +43,7 @@ async fn an_utterance_is_posted_once_the_voice_has_paused() {
         assert!(call.told.interims().is_empty());
         call.silence(2_000).await;
         assert_eq!(call.told.finals(), [TEXT], "{name}");
-        let received = stub.received(Service::Transcriptions);
+        let received = stub.received(openai::TRANSCRIPTIONS);
         assert_eq!(received.len(), 1);
         assert!(
             received[0].starts_with(model) && received[0].contains("language=en&prompt=Ringback"),
@@ -73,7 +73,7 @@ async fn what_is_said_while_one_is_under_way_is_posted_next_and_nothing_twice() 
     assert_eq!(call.told.finals().join(" "), "My name is Ann Lee.");
     assert_eq!(call.told.count_finals(), 3, "each asking is answered");
     assert_eq!(
-        stub.received(Service::Transcriptions).len(),
+        stub.received(openai::TRANSCRIPTIONS).len(),
         2,
         "those that waited went together"
     );
@@ -91,7 +91,7 @@ async fn nothing_is_posted_where_nobody_spoke() {
     call.stream.finalize();
     call.silence(200).await;
     assert_eq!((call.told.count_finals(), call.told.finals().len()), (2, 0));
-    assert!(stub.received(Service::Transcriptions).is_empty());
+    assert!(stub.received(openai::TRANSCRIPTIONS).is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -108,7 +108,7 @@ async fn each_fault_is_survived() {
         Fault::Drip(Duration::from_millis(5)),
     ] {
         let stub = stub(slow(300)).await;
-        stub.set_faults(Service::Transcriptions, vec![fault.clone(), Fault::None]);
+        stub.set_faults(openai::TRANSCRIPTIONS, vec![fault.clone(), Fault::None]);
         let mut call = Call::open(&stt("openai", &stub));
         call.silence(500).await;
         call.say(TEXT).await;
@@ -122,7 +122,7 @@ async fn each_fault_is_survived() {
 async fn an_utterance_that_is_refused_counts_as_not_understood() {
     let stub = stub(StubTimes::AT_ONCE).await;
     stub.set_faults(
-        Service::Transcriptions,
+        openai::TRANSCRIPTIONS,
         vec![Fault::None, Fault::Refuse(422), Fault::None],
     );
     let mut call = Call::open(&stt("openai", &stub));
@@ -143,7 +143,7 @@ async fn a_call_that_ends_leaves_its_request() {
     call.silence(500).await;
     drop(call);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(stub.received(Service::Transcriptions).last().unwrap(), "disconnected");
+    assert_eq!(stub.received(openai::TRANSCRIPTIONS).last().unwrap(), "disconnected");
 }
 
 #[tokio::test(start_paused = true)]
@@ -157,7 +157,7 @@ async fn an_utterance_without_end_is_posted_in_pieces() {
     call.silence(200).await;
     call.stream.finalize();
     call.silence(2_000).await;
-    assert!(stub.received(Service::Transcriptions).len() > 1);
+    assert!(stub.received(openai::TRANSCRIPTIONS).len() > 1);
     // A word may be split where a piece ends, but no whole sentence is lost.
     let said = call.told.finals().join(" ");
     assert!(said.matches("my parcel?").count() >= 26, "{said}");

@@ -2,7 +2,7 @@
 
 use domain::ports::synthesizer::{Synthesizer, Voice, VoiceConfig};
 use media::session::Cue;
-use sim::stub_providers::Service;
+use sim::stub_providers::{cartesia, deepgram, elevenlabs, openai};
 
 use super::{World, listen, understood, word_ends};
 
@@ -31,20 +31,20 @@ async fn directions_are_written_as_each_provider_takes_them() {
     for (list, service, acts, written) in [
         (
             "cartesia",
-            Service::Cartesia,
+            cartesia::SPEECH,
             true,
             "<emotion value=\\\"excited\\\"/> Hello Maria. [laughter] That is good news.",
         ),
-        ("cartesia/sonic-2", Service::Cartesia, false, WORDS),
+        ("cartesia/sonic-2", cartesia::SPEECH, false, WORDS),
         (
             "elevenlabs/eleven_v3",
-            Service::ElevenLabs,
+            elevenlabs::SPEECH,
             true,
             "[excited] Hello Maria. [laughs softly] [french accent] That is good news.",
         ),
-        ("elevenlabs", Service::ElevenLabs, false, WORDS),
-        ("deepgram", Service::Speak, false, WORDS),
-        ("openai", Service::Speech, false, WORDS),
+        ("elevenlabs", elevenlabs::SPEECH, false, WORDS),
+        ("deepgram", deepgram::SPEAK, false, WORDS),
+        ("openai", openai::SPEECH, false, WORDS),
     ] {
         let world = World::start(list).await;
         let (takes, mut voice) = open(&world, None);
@@ -76,7 +76,7 @@ async fn a_third_generation_voice_speaks_over_http_with_one_of_three_stabilities
         (None, (WORDS.into(), false))
     );
     assert_eq!(world.characters("elevenlabs"), WORDS.chars().count());
-    let asked = world.stubs.received(Service::ElevenLabs);
+    let asked = world.stubs.received(elevenlabs::SPEECH);
     let body = asked.iter().find(|what| what.contains("model_id")).unwrap();
     assert!(
         body.contains("\"eleven_v3\"") && body.contains("\"stability\":0.5"),
@@ -88,7 +88,7 @@ async fn a_third_generation_voice_speaks_over_http_with_one_of_three_stabilities
 async fn directions_and_plain_words_are_kept_apart() {
     let world = World::start("cartesia").await;
     let asked = || {
-        let received = world.stubs.received(Service::Cartesia);
+        let received = world.stubs.received(cartesia::SPEECH);
         received.iter().filter(|what| what.contains("transcript")).count()
     };
     for (cues, texts) in [(cues(), 1), (Vec::new(), 2), (cues(), 2), (Vec::new(), 2)] {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::ports::synthesizer::{SpeechError, Synthesizer, VoiceConfig};
 use net::guard::Kind;
-use sim::stub_providers::{Fault, Service, StubSettings};
+use sim::stub_providers::{Fault, StubSettings, elevenlabs};
 
 use super::{PROVIDERS, Spoken, TEXT, World, listen, understood};
 
@@ -205,7 +205,7 @@ async fn behind_a_text_that_hung_the_next_one_is_waited_for_less() {
     let world = World::start("elevenlabs").await;
     world
         .stubs
-        .set_faults(Service::ElevenLabs, vec![Fault::Hang, Fault::Hang, Fault::None]);
+        .set_faults(elevenlabs::SPEECH, vec![Fault::Hang, Fault::Hang, Fault::None]);
     let mut voice = world.open();
     assert!(listen(voice.speak(TEXT.into())).await.error.is_some());
     let next = listen(voice.speak("Sorry?".into())).await;
@@ -299,7 +299,7 @@ async fn a_voices_name_never_leaves_its_place_in_an_address() {
             spoken.error
         );
     }
-    assert!(world.stubs.received(Service::ElevenLabs).is_empty());
+    assert!(world.stubs.received(elevenlabs::SPEECH).is_empty());
     assert_eq!(world.voices.check("elevenlabs:JBFqnCBsd6RMkjVDRZzb"), Ok(()));
     assert_eq!(world.voices.check("kokoro:af_bella(2)+af_sky(1)"), Ok(()));
 }

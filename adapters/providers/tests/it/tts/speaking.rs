@@ -8,7 +8,7 @@ use domain::ports::{
 };
 use media::babble;
 use net::guard::Kind;
-use sim::stub_providers::{Fault, Service, Spread, StubSettings, StubTimes};
+use sim::stub_providers::{Fault, Spread, StubSettings, StubTimes, cartesia, deepgram, elevenlabs, openai};
 
 use super::{PROVIDERS, TEXT, World, listen, understood, word_ends};
 
@@ -160,7 +160,7 @@ async fn more_flushes_than_deepgram_takes_go_over_http() {
         let spoken = listen(voice.speak(text.clone())).await;
         assert_eq!(understood(&spoken.samples, 8_000), (text, false));
     }
-    let received = world.stubs.received(Service::Speak);
+    let received = world.stubs.received(deepgram::SPEAK);
     let posts = received.iter().filter(|what| what.starts_with("POST")).count();
     let flushes = received.iter().filter(|what| what.contains("Flush")).count();
     assert_eq!((flushes, posts), (19, 6));
@@ -168,7 +168,7 @@ async fn more_flushes_than_deepgram_takes_go_over_http() {
     listen(voice.speak("On the socket again.".into())).await;
     assert!(
         world
-            .hears(Service::Speak, |what| what.contains("again")
+            .hears(deepgram::SPEAK, |what| what.contains("again")
                 && !what.starts_with("POST"))
             .await
     );
@@ -192,7 +192,7 @@ async fn a_text_said_again_or_fetched_ahead_is_asked_for_once() {
         TEXT.chars().count()
     );
     // Cached speech is available even though the provider is down.
-    world.stubs.set_faults(Service::ElevenLabs, vec![Fault::Refuse(401)]);
+    world.stubs.set_faults(elevenlabs::SPEECH, vec![Fault::Refuse(401)]);
     let mut other = world.open();
     assert!(listen(other.speak("Something else.".into())).await.error.is_some());
     assert!(world.guards.get(Kind::TextToSpeech, "elevenlabs").is_down());
@@ -216,9 +216,9 @@ async fn an_agents_voice_is_the_providers_it_names() {
     let why = world.voices.check("nobody:x").unwrap_err().to_string();
     assert!(why.contains("nobody"), "{why}");
     for (provider, voice, service, want) in [
-        (None, "", Service::Speech, "\"nova\""),
-        (None, "echo", Service::Speech, "\"echo\""),
-        (Some("cartesia"), "my-voice", Service::Cartesia, "my-voice"),
+        (None, "", openai::SPEECH, "\"nova\""),
+        (None, "echo", openai::SPEECH, "\"echo\""),
+        (Some("cartesia"), "my-voice", cartesia::SPEECH, "my-voice"),
     ] {
         let config = domain::ports::synthesizer::VoiceConfig {
             provider: provider.map(str::to_owned),
@@ -248,7 +248,7 @@ async fn a_probe_tells_what_was_said_and_how_fast() {
         (300..320).contains(&report.first_audio.as_millis()) && report.timed_words == 4,
         "{report:?}"
     );
-    world.stubs.set_faults(Service::Speech, vec![Fault::Refuse(401)]);
+    world.stubs.set_faults(openai::SPEECH, vec![Fault::Refuse(401)]);
     let why = world.voices.probe(&"openai".parse().unwrap()).await;
     let why = why.unwrap_err().to_string();
     assert!(why.contains("OPENAI_API_KEY") && why.contains("refused"), "{why}");

@@ -6,12 +6,13 @@ use axum::{Extension, Router, extract::State, http::HeaderMap, response::Respons
 use media::format::{Encoding, LineFormat};
 use serde::Deserialize;
 
-use super::{
-    Fault, Service, Stub, bearer, refused_by_openai,
+use crate::stub_providers::{
+    fault::Fault,
+    log::Service,
+    openai::refusal::{kind, refused},
     speaking::{Body, Speeches, format},
+    stub::{Stub, bearer},
 };
-
-const SERVICE: Service = Service::Speech;
 
 /// Sample rate of `pcm`.
 const RATE: u32 = 24_000;
@@ -19,7 +20,10 @@ const RATE: u32 = 24_000;
 /// The longest input.
 const MOST_CHARACTERS: usize = 4_096;
 
-pub(super) fn routes() -> Router<Arc<Stub>> {
+/// `/v1/audio/speech`.
+pub const SPEECH: Service = Service("/v1/audio/speech");
+
+pub(crate) fn routes() -> Router<Arc<Stub>> {
     Router::new()
         .route("/v1/audio/speech", post(speech))
         .layer(Extension(Arc::new(Speeches::default())))
@@ -36,15 +40,6 @@ struct ModelRequest {
     sample_rate: Option<u32>,
 }
 
-/// Returns the kind of error of a status.
-pub(super) fn kind(status: u16) -> &'static str {
-    if status < 500 {
-        "invalid_request_error"
-    } else {
-        "server_error"
-    }
-}
-
 fn refusal(status: u16, message: &str) -> Response {
     let code = match status {
         401 => "invalid_api_key",
@@ -52,7 +47,7 @@ fn refusal(status: u16, message: &str) -> Response {
         400..=499 => "invalid_value",
         _ => "server_error",
     };
-    refused_by_openai(status, kind(status), message, Some(code), None)
+    refused(status, kind(status), message, Some(code), None)
 }
 
 impl ModelRequest {
@@ -79,8 +74,8 @@ async fn speech(
     headers: HeaderMap,
     body: String,
 ) -> Response {
-    stub.received(SERVICE, body.as_str());
-    let fault = stub.fault_of(SERVICE, &body);
+    stub.received(SPEECH, body.as_str());
+    let fault = stub.fault_of(SPEECH, &body);
     if let Fault::Refuse(status) = fault {
         return refusal(status, "The request was refused");
     }

@@ -17,18 +17,22 @@ use axum::{
 use serde_json::{Value, json};
 
 use self::quirk::Quirk;
-use super::{
-    Service, Stub, bearer,
+use crate::stub_providers::{
     event_stream::{self, Answer, Script, data},
-    given,
     language_model::{ModelReply, count, tokens},
-    refused_by_openai, report,
+    log::Service,
+    openai::refusal::refused,
+    report,
+    stub::{Stub, bearer, given},
 };
 
 /// The largest request.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-pub(super) fn routes() -> Router<Arc<Stub>> {
+/// `/v1/chat/completions`.
+pub const CHAT_COMPLETIONS: Service = Service("/v1/chat/completions");
+
+pub(crate) fn routes() -> Router<Arc<Stub>> {
     Router::new()
         .route("/v1/chat/completions", post(complete))
         .route(
@@ -69,9 +73,9 @@ async fn answer(stub: Arc<Stub>, is_taken: bool, deployment: Option<&str>, body:
     let read = || match read(&stub, deployment, body) {
         Ok(completion) if completion.streamed => Answer::Streamed(completion.script()),
         Ok(completion) => Answer::Whole(Json(completion.whole()).into_response()),
-        Err((why, field)) => Answer::Whole(refused_by_openai(400, "invalid_request_error", &why, None, field)),
+        Err((why, field)) => Answer::Whole(refused(400, "invalid_request_error", &why, None, field)),
     };
-    event_stream::answer((stub.clone(), Service::ChatCompletions), body, is_taken, refusal, read).await
+    event_stream::answer((stub.clone(), CHAT_COMPLETIONS), body, is_taken, refusal, read).await
 }
 
 /// Reason of a refusal, and the request field that it names.
@@ -231,5 +235,5 @@ fn refusal(status: u16) -> Response {
             "The server had an error while processing your request.",
         ),
     };
-    refused_by_openai(status, kind, message, code, None)
+    refused(status, kind, message, code, None)
 }

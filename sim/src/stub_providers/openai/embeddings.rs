@@ -12,7 +12,11 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::{Fault, Service, Stub, bearer, refused};
+use crate::stub_providers::{
+    fault::Fault,
+    log::Service,
+    stub::{Stub, bearer, refused},
+};
 
 /// Dimensions of a vector.
 const DIMENSIONS: usize = 256;
@@ -27,16 +31,19 @@ const MEANINGS: [&[&str]; 4] = [
     &["kid", "kids", "child", "children", "toddler"],
 ];
 
-pub(super) fn routes() -> Router<Arc<Stub>> {
+/// `/v1/embeddings`.
+pub const EMBEDDINGS: Service = Service("/v1/embeddings");
+
+pub(crate) fn routes() -> Router<Arc<Stub>> {
     Router::new().route("/v1/embeddings", post(embed))
 }
 
 async fn embed(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) -> Response {
-    stub.received(Service::Embeddings, String::from_utf8_lossy(&body));
+    stub.received(EMBEDDINGS, String::from_utf8_lossy(&body));
     if !stub.takes(bearer(&headers)) {
         return refusal(401);
     }
-    match stub.fault(Service::Embeddings) {
+    match stub.fault(EMBEDDINGS) {
         Fault::Refuse(status) => return refusal(status),
         Fault::MalformedAfter(_) => return Json(json!({ "data": "none" })).into_response(),
         Fault::None => {}

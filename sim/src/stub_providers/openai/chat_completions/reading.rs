@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::quirk::Quirk;
-use crate::stub_providers::language_model::{ModelRequest, text_of};
+use crate::stub_providers::{
+    language_model::{ModelRequest, text_of},
+    openai::chat_completions::quirk::Quirk,
+};
 
 type Wrong = (String, Option<&'static str>);
 

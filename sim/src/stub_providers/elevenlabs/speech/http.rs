@@ -10,12 +10,11 @@ use axum::{
 };
 use serde_json::Value;
 
-use super::{
-    super::{
-        Fault, Stub,
-        speaking::{Body, Speeches},
-    },
-    ModelRequest, SERVICE, key, output_format, refusal,
+use crate::stub_providers::{
+    elevenlabs::speech::{ModelRequest, SPEECH, key, output_format, refusal},
+    fault::Fault,
+    speaking::{Body, Speeches},
+    stub::Stub,
 };
 
 pub(super) async fn stream(
@@ -26,8 +25,8 @@ pub(super) async fn stream(
     headers: HeaderMap,
     Json(body): Json<Value>,
 ) -> Response {
-    stub.received(SERVICE, body.to_string());
-    let fault = stub.fault_of(SERVICE, &voice);
+    stub.received(SPEECH, body.to_string());
+    let fault = stub.fault_of(SPEECH, &voice);
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }

@@ -15,14 +15,15 @@ use rand::rngs::StdRng;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{
-    Service, Stub,
-    listen::{Client, enter, refusal},
+use crate::stub_providers::{
+    deepgram::listen::{Client, enter, refusal},
+    log::Service,
     recogniser::{
         Recogniser, Span, Word,
         outlet::{LastWords, Outlet, bounded},
         parameter, request_id,
     },
+    stub::Stub,
 };
 
 /// Approximate interval between `Update`s, in milliseconds of audio.
@@ -35,7 +36,10 @@ const OPEN_MS: u64 = 1_200;
 const TIMEOUT_MS: u64 = 5_000;
 
 /// Returns the route.
-pub(super) fn routes() -> Router<Arc<Stub>> {
+/// `/v2/listen`.
+pub const FLUX: Service = Service("/v2/listen");
+
+pub(crate) fn routes() -> Router<Arc<Stub>> {
     Router::new().route("/v2/listen", get(listen))
 }
 
@@ -45,7 +49,7 @@ async fn listen(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let entered = enter(&stub, Service::Flux, query.as_deref(), &headers);
+    let entered = enter(&stub, FLUX, query.as_deref(), &headers);
     let Client {
         fault,
         query,
@@ -82,7 +86,7 @@ async fn listen(
             reason: "NET-0000",
         };
         session.serve(Outlet::new(socket, fault, last_words)).await;
-        stub.received(Service::Flux, "disconnected");
+        stub.received(FLUX, "disconnected");
     })
 }
 
@@ -137,7 +141,7 @@ impl Session {
 
     async fn audio(&mut self, audio: &[u8], outlet: &mut Outlet) -> ControlFlow<()> {
         if self.stub.settings.keep_log {
-            self.stub.received(Service::Flux, format!("audio {}", audio.len()));
+            self.stub.received(FLUX, format!("audio {}", audio.len()));
         }
         let before_ms = self.recogniser.spoken().map(|(ms, _)| ms);
         self.recogniser.push(audio);
@@ -208,7 +212,7 @@ impl Session {
     }
 
     async fn control(&mut self, text: &str, outlet: &mut Outlet) -> ControlFlow<()> {
-        self.stub.received(Service::Flux, text);
+        self.stub.received(FLUX, text);
         let kind = serde_json::from_str::<Control>(text).map(|control| control.kind);
         let kind = kind.ok().filter(|_| self.stub.takes_fields("deepgram", "flux", text));
         match kind.as_deref() {

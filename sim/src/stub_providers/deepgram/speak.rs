@@ -15,19 +15,23 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use super::{
-    Fault, Service, Stub,
-    listen::{key, refusal, takes_privacy},
+use crate::stub_providers::{
+    deepgram::listen::{key, refusal, takes_privacy},
+    fault::Fault,
+    log::Service,
     speaking::{Body, ClientSocket, Closing, Gone, Speech, Speeches, format, upgrade},
+    stub::Stub,
 };
 
-const SERVICE: Service = Service::Speak;
 /// Most flushes per minute.
 const MOST_FLUSHES: usize = 20;
 /// Most characters of one text.
 const MOST_CHARACTERS: usize = 2_000;
 
-pub(super) fn routes() -> Router<Arc<Stub>> {
+/// `/v1/speak`.
+pub const SPEAK: Service = Service("/v1/speak");
+
+pub(crate) fn routes() -> Router<Arc<Stub>> {
     Router::new()
         .route("/v1/speak", get(socket).post(plain))
         .layer(Extension(Arc::new(Speeches::default())))
@@ -67,8 +71,8 @@ async fn plain(
     headers: HeaderMap,
     body: String,
 ) -> Response {
-    stub.received(SERVICE, format!("POST {body}"));
-    let fault = stub.fault_of(SERVICE, asked.voice());
+    stub.received(SPEAK, format!("POST {body}"));
+    let fault = stub.fault_of(SPEAK, asked.voice());
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }
@@ -98,7 +102,7 @@ async fn socket(
     headers: HeaderMap,
     socket: WebSocketUpgrade,
 ) -> Response {
-    let fault = stub.fault_of(SERVICE, asked.voice());
+    let fault = stub.fault_of(SPEAK, asked.voice());
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }
@@ -112,7 +116,7 @@ async fn socket(
         return refusal(400);
     };
     let shared = stub.clone();
-    upgrade(socket, (shared, SERVICE, fault), move |client| async move {
+    upgrade(socket, (shared, SPEAK, fault), move |client| async move {
         let session = Session {
             voice: asked.voice().to_owned(),
             format,

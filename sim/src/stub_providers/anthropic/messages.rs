@@ -14,18 +14,21 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    Service, Stub, bearer,
+use crate::stub_providers::{
     event_stream::{self, Answer, Script},
-    given,
     language_model::{ModelReply, count, halves, tokens},
-    refused, report,
+    log::Service,
+    report,
+    stub::{Stub, bearer, given, refused},
 };
 
 /// The largest request.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-pub(super) fn routes() -> Router<Arc<Stub>> {
+/// `/v1/messages`.
+pub const MESSAGES: Service = Service("/v1/messages");
+
+pub(crate) fn routes() -> Router<Arc<Stub>> {
     let router = Router::new().route("/v1/messages", post(answer));
     router.layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
 }
@@ -38,7 +41,7 @@ async fn answer(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) 
         Ok(message) => Answer::Whole(Json(message.whole()).into_response()),
         Err(why) => Answer::Whole(refused_with(400, "invalid_request_error", &why)),
     };
-    event_stream::answer((stub.clone(), Service::Messages), &body, is_taken, refusal, read).await
+    event_stream::answer((stub.clone(), MESSAGES), &body, is_taken, refusal, read).await
 }
 
 fn read(stub: &Stub, version: Option<&str>, body: &[u8]) -> Result<Message, String> {

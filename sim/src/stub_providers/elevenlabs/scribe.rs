@@ -15,14 +15,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use super::{
-    Fault, Service, Stub, given,
+use crate::stub_providers::{
+    fault::Fault,
+    log::Service,
     recogniser::{
         Recogniser, Span,
         outlet::{LastWords, Outlet, bounded},
         parameter, parameters, request_id,
     },
-    refused,
+    stub::{Stub, given, refused},
 };
 
 /// Approximate interval between partial transcripts, in milliseconds of audio.
@@ -35,7 +36,10 @@ const LEAST_MS: u64 = 300;
 const VAD_SILENCE_S: f64 = 1.5;
 
 /// Returns the route.
-pub(super) fn routes() -> Router<Arc<Stub>> {
+/// `/v1/speech-to-text/realtime`.
+pub const SCRIBE: Service = Service("/v1/speech-to-text/realtime");
+
+pub(crate) fn routes() -> Router<Arc<Stub>> {
     Router::new().route("/v1/speech-to-text/realtime", get(realtime))
 }
 
@@ -55,7 +59,7 @@ async fn realtime(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let fault = stub.connected(Service::Scribe, query.as_deref());
+    let fault = stub.connected(SCRIBE, query.as_deref());
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }
@@ -93,7 +97,7 @@ async fn realtime(
             reason: "transcriber_error",
         };
         session.serve(Outlet::new(socket, fault, last_words)).await;
-        stub.received(Service::Scribe, "disconnected");
+        stub.received(SCRIBE, "disconnected");
     })
 }
 
@@ -172,7 +176,7 @@ impl Session {
             } else {
                 format!("audio {}", audio.len())
             };
-            self.stub.received(Service::Scribe, what);
+            self.stub.received(SCRIBE, what);
         }
         self.recogniser.push(&audio);
         if chunk.commit {

@@ -14,14 +14,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use super::{
-    Fault, Service, Stub, given,
+use crate::stub_providers::{
+    fault::Fault,
+    log::Service,
     recogniser::{
-        Recogniser, Span,
+        Recogniser, Span, Word,
         outlet::{LastWords, Outlet, bounded},
         parameter, parameters, request_id,
     },
-    refused,
+    stub::{Stub, given, refused},
 };
 
 /// The connection is closed after this long without audio or a `KeepAlive`.
@@ -37,7 +38,10 @@ const RIPE_MS: u64 = 3_000;
 const BURST_MS: u64 = 1_000;
 
 /// Returns the route.
-pub(super) fn routes() -> Router<Arc<Stub>> {
+/// `/v1/listen`.
+pub const LISTEN: Service = Service("/v1/listen");
+
+pub(crate) fn routes() -> Router<Arc<Stub>> {
     Router::new().route("/v1/listen", get(listen))
 }
 
@@ -123,7 +127,7 @@ async fn listen(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let entered = enter(&stub, Service::Listen, query.as_deref(), &headers);
+    let entered = enter(&stub, LISTEN, query.as_deref(), &headers);
     let Client {
         fault,
         query,
@@ -144,7 +148,7 @@ async fn listen(
             reason: "NET-0000",
         };
         session.serve(Outlet::new(socket, fault, last_words)).await;
-        stub.received(Service::Listen, "disconnected");
+        stub.received(LISTEN, "disconnected");
     });
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert("dg-request-id", id);
@@ -247,7 +251,7 @@ impl Session {
 
     async fn audio(&mut self, audio: &[u8], outlet: &mut Outlet) -> ControlFlow<()> {
         if self.stub.settings.keep_log {
-            self.stub.received(Service::Listen, format!("audio {}", audio.len()));
+            self.stub.received(LISTEN, format!("audio {}", audio.len()));
         }
         self.alive = Instant::now();
         self.recogniser.push(audio);
@@ -255,12 +259,7 @@ impl Session {
         let now_ms = self.recogniser.now_ms();
         if self.vad_events && self.recogniser.has_words() && !self.started {
             self.started = true;
-            let started = self
-                .recogniser
-                .so_far()
-                .words
-                .first()
-                .map_or(0.0, super::recogniser::Word::start_s);
+            let started = self.recogniser.so_far().words.first().map_or(0.0, Word::start_s);
             outlet
                 .send(json!({ "type": "SpeechStarted", "channel": [0, 1], "timestamp": started }).to_string())
                 .await?;
@@ -295,12 +294,12 @@ impl Session {
         let allowed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX) * 5 / 4 + BURST_MS;
         if self.recogniser.now_ms() > allowed && !self.too_fast {
             self.too_fast = true;
-            self.stub.received(Service::Listen, "too fast");
+            self.stub.received(LISTEN, "too fast");
         }
     }
 
     async fn control(&mut self, text: &str, outlet: &mut Outlet) -> ControlFlow<()> {
-        self.stub.received(Service::Listen, text);
+        self.stub.received(LISTEN, text);
         let control = serde_json::from_str::<Control>(text).ok();
         let Some(control) = control.filter(|_| self.stub.takes_fields("deepgram", "listen", text)) else {
             return outlet.close(1008, "DATA-0000").await;

@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::super::speaking::{Character, Speech, Spoken};
+use crate::stub_providers::speaking::{Character, Speech, Spoken};
 
 /// Number of characters at which speech begins without a flush.
 const SCHEDULE: usize = 120;

@@ -14,11 +14,12 @@ use futures_util::stream;
 use serde_json::json;
 use tokio::time::{sleep, sleep_until};
 
-use super::{
-    Fault, Service, Stub, bearer,
+use crate::stub_providers::{
+    fault::Fault,
+    log::Service,
+    openai::refusal::{kind, refused},
     recogniser::{Recogniser, Span},
-    refused_by_openai,
-    speech::kind,
+    stub::{Stub, bearer},
 };
 
 /// Files have 25 MB at most.
@@ -28,13 +29,16 @@ const MAX_BYTES: usize = 25 * 1024 * 1024;
 const OVERSIZED_BYTES: usize = 3 * 1024 * 1024;
 
 /// Returns the route.
-pub(super) fn routes() -> Router<Arc<Stub>> {
+/// `/v1/audio/transcriptions`.
+pub const TRANSCRIPTIONS: Service = Service("/v1/audio/transcriptions");
+
+pub(crate) fn routes() -> Router<Arc<Stub>> {
     let route = post(transcribe).layer(DefaultBodyLimit::max(MAX_BYTES));
     Router::new().route("/v1/audio/transcriptions", route)
 }
 
 fn refusal(status: u16, words: &str, code: Option<&str>) -> Response {
-    refused_by_openai(status, kind(status), words, code, None)
+    refused(status, kind(status), words, code, None)
 }
 
 fn failure(status: u16) -> Response {
@@ -102,9 +106,9 @@ async fn transcribe(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Byt
     let arrived = tokio::time::Instant::now();
     let form = read(&headers, body).await;
     let fields = form.as_ref().map(|form| form.fields.join("&")).unwrap_or_default();
-    let fault = stub.fault_of(Service::Transcriptions, &fields);
+    let fault = stub.fault_of(TRANSCRIPTIONS, &fields);
     let bytes = form.as_ref().map_or(0, |form| form.file.len());
-    stub.received(Service::Transcriptions, format!("{fields} file {bytes}"));
+    stub.received(TRANSCRIPTIONS, format!("{fields} file {bytes}"));
     match fault {
         Fault::Refuse(status) => return failure(status),
         Fault::ErrorAfter(_) => return failure(500),
@@ -139,7 +143,7 @@ struct Gone(Option<Arc<Stub>>);
 impl Drop for Gone {
     fn drop(&mut self) {
         if let Some(stub) = &self.0 {
-            stub.received(Service::Transcriptions, "disconnected");
+            stub.received(TRANSCRIPTIONS, "disconnected");
         }
     }
 }
