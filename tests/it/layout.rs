@@ -14,6 +14,7 @@ use carriers::registry::KINDS;
 use serde_json::Value;
 
 use imports::cycles;
+use providers::registry::PROVIDERS;
 
 /// A product file longer than this has a second subject in it. Its unit tests do not count.
 const MAX_FILE_LINES: usize = 500;
@@ -224,6 +225,45 @@ fn only_app_names_concrete_adapters() {
         let text = fs::read_to_string(&path).unwrap();
         for adapter in adapters {
             assert!(!text.contains(adapter), "{file} names {adapter}");
+        }
+    }
+}
+
+/// A new provider is a folder and a line of the registry, so no other code may know one.
+#[test]
+fn a_provider_is_named_in_its_folder_and_the_registry_alone() {
+    let hosted = PROVIDERS.iter().filter(|provider| provider.address.is_some());
+    let names: Vec<&str> = hosted.map(|provider| provider.name).collect();
+    for (source, folders, registries) in [
+        ("adapters/providers/src", "registry", ["registry.rs", "lib.rs"]),
+        ("sim/src/stub_providers", "", ["", ""]),
+    ] {
+        let folders = root().join(source).join(folders);
+        let mut codes: BTreeMap<String, String> = BTreeMap::new();
+        for path in files_below(&root().join(source))
+            .into_iter()
+            .filter(|path| !is_test(path))
+        {
+            let place = path.strip_prefix(&folders).map(|below| below.iter().next().unwrap());
+            let place = place.unwrap_or_else(|_| path.strip_prefix(root().join(source)).unwrap().as_os_str());
+            let place = place.to_string_lossy();
+            if !registries.contains(&&*place) {
+                let code = codes.entry(place.trim_end_matches(".rs").to_owned()).or_default();
+                code.push_str(&imports::product(&fs::read_to_string(&path).unwrap()));
+            }
+        }
+        for (place, code) in codes {
+            let declared = |name: &&&str| code.contains(&format!("name: \"{name}\""));
+            let others = names.iter().filter(|name| !declared(name));
+            for name in others {
+                let said = [format!("\"{name}\""), format!("{name}::"), format!("::{name}")];
+                let named = said.iter().find(|said| code.contains(*said));
+                assert!(
+                    named.is_none(),
+                    "{source}: {place} names a provider: {}",
+                    named.unwrap()
+                );
+            }
         }
     }
 }

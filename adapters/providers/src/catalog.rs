@@ -7,25 +7,34 @@ use domain::ports::catalog::{Catalog, Offer, OfferedVoice};
 use futures_util::future::join_all;
 use net::cached::Cached;
 
-use self::lists::{MODEL_LISTS, VOICE_LISTS};
-use crate::settings::{Endpoint, ProviderSettings};
+use crate::{
+    endpoint::Endpoint,
+    provider::{List, Provider},
+    registry::PROVIDERS,
+    settings::ProviderSettings,
+};
+
+/// Choice of a provider's list of one kind.
+type ListOf = fn(&'static Provider) -> Option<&'static List>;
 
 /// Lists of one kind, one per provider.
 struct Lists<T>(Vec<(String, Origin<T>)>);
 
 enum Origin<T> {
     /// The provider lists them itself.
-    Listed(Endpoint, Cached<T>),
+    Listed(Endpoint, &'static List, Cached<T>),
     /// The settings name them.
     Named(Vec<T>),
 }
 
 impl<T: Clone> Lists<T> {
     /// Takes the lists of providers that have one, and `named` of the others.
-    fn new(listing: &[&str], settings: &ProviderSettings, named: Vec<(String, T)>) -> Self {
-        let listed = listing.iter().filter_map(|provider| {
-            let endpoint = settings.endpoint(provider).ok()?.clone();
-            Some(((*provider).to_owned(), Origin::Listed(endpoint, Cached::default())))
+    fn new(list: ListOf, settings: &ProviderSettings, named: Vec<(String, T)>) -> Self {
+        let listed = PROVIDERS.iter().filter_map(|provider| {
+            let list = list(provider)?;
+            let endpoint = settings.endpoint(provider.name).ok()?.clone();
+            let origin = Origin::Listed(endpoint, list, Cached::default());
+            Some((provider.name.to_owned(), origin))
         });
         let mut lists = Self(listed.collect());
         for (provider, item) in named {
@@ -38,7 +47,7 @@ impl<T: Clone> Lists<T> {
         lists
     }
 
-    async fn offers<F>(&self, only: Option<&str>, fetch: impl Fn(Endpoint) -> F) -> Vec<Offer<T>>
+    async fn offers<F>(&self, only: Option<&str>, fetch: impl Fn(Endpoint, &'static List) -> F) -> Vec<Offer<T>>
     where
         F: Future<Output = Result<Vec<T>, String>>,
     {
@@ -47,7 +56,9 @@ impl<T: Clone> Lists<T> {
             let fetch = &fetch;
             async move {
                 let items = match origin {
-                    Origin::Listed(endpoint, cached) => cached.get(provider, || fetch(endpoint.clone())).await,
+                    Origin::Listed(endpoint, list, cached) => {
+                        cached.get(provider, || fetch(endpoint.clone(), list)).await
+                    }
                     Origin::Named(items) => Ok(items.clone()),
                 };
                 Offer {
@@ -87,8 +98,8 @@ impl ProviderCatalog {
             http: http
                 .user_agent(concat!("ringback/", env!("CARGO_PKG_VERSION")))
                 .build()?,
-            voices: Lists::new(&VOICE_LISTS, settings, voices.collect()),
-            models: Lists::new(&MODEL_LISTS, settings, models),
+            voices: Lists::new(|provider| provider.voices.as_ref(), settings, voices.collect()),
+            models: Lists::new(|provider| provider.models.as_ref(), settings, models),
         })
     }
 }
@@ -96,12 +107,12 @@ impl ProviderCatalog {
 #[async_trait]
 impl Catalog for ProviderCatalog {
     async fn voices(&self, provider: Option<&str>) -> Vec<Offer<OfferedVoice>> {
-        let fetch = |endpoint| lists::voices(self.http.clone(), endpoint);
+        let fetch = |endpoint, list: &'static List| lists::voices(self.http.clone(), endpoint, list);
         self.voices.offers(provider, fetch).await
     }
 
     async fn models(&self, provider: Option<&str>) -> Vec<Offer<String>> {
-        let fetch = |endpoint| lists::models(self.http.clone(), endpoint);
+        let fetch = |endpoint, list: &'static List| lists::models(self.http.clone(), endpoint, list);
         self.models.offers(provider, fetch).await
     }
 }

@@ -1,5 +1,7 @@
 //! Reasons why a provider did not fulfil a request, sorted by the reaction they need.
 
+pub mod probe;
+
 use std::time::Duration;
 
 use domain::ports::{language_model::LanguageError, transcriber::SpeechError};

@@ -6,5 +6,4 @@ mod cache;
 mod embeddings;
 mod vectors;
 
-pub(crate) use self::embeddings::PROVIDERS;
 pub use self::{cache::KnowledgeCache, embeddings::Embeddings};

@@ -2,21 +2,11 @@
 
 mod accepted_fields;
 mod analyst;
-mod chat;
 mod client;
-#[cfg(feature = "fuzzing")]
-pub mod fuzzed;
-mod halves;
-mod messages;
 mod models;
 mod probe;
 mod race;
-mod refusal;
 mod reply_check;
-mod reply_stream;
-pub mod sse;
-mod written;
-mod written_call;
 
 use std::sync::Arc;
 
@@ -31,18 +21,11 @@ use domain::{
 use futures_util::{StreamExt, stream, stream::BoxStream};
 
 pub use self::probe::ProbeReport;
-pub(crate) use self::{
-    messages::VERSION as ANTHROPIC_VERSION,
-    models::{INTERVIEWER, providers},
-};
 use self::{
     models::{Model, Models},
     race::{Race, Speaking, by},
 };
-use crate::{
-    name::ProviderName,
-    settings::{NotConfigured, ProviderSettings},
-};
+use crate::{endpoint::NotConfigured, name::ProviderName, settings::ProviderSettings};
 use net::guard::{Guard, Guards};
 
 /// All language models of the service. It asks the model that an agent names, and others when that one is unavailable.
@@ -80,7 +63,7 @@ impl LanguageModels {
         let models = self.models.service();
         models
             .into_iter()
-            .map(|model| (model.provider.clone(), model.name()))
+            .map(|model| (model.provider.to_owned(), model.name()))
             .collect()
     }
 
@@ -164,7 +147,7 @@ impl Asking {
                     return Some((event, Stage::Speaking(speaking)));
                 }
                 Err(failure) => {
-                    let provider = model.provider.as_str();
+                    let provider = model.provider;
                     let error = LanguageError::from(failure);
                     tracing::warn!(provider, %error, "no reply from the language model");
                     failures.push((provider, error));

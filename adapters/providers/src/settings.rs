@@ -2,177 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use domain::{ports::NotReady, suggestion::suggestion};
-
-use super::{format::Format, name::ProviderName};
+use crate::{
+    endpoint::Address,
+    name::ProviderName,
+    protocols::llm::format::Format,
+    registry::{PROVIDERS, address},
+};
 use net::{http_client, key::Key};
 
-/// Address and key of a provider.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
-    /// Name of the provider, as in the settings.
-    pub provider: &'static str,
-    /// Base address, `http://` or `https://`, without a trailing slash.
-    pub base_url: String,
-    /// API key. Local servers may need none.
-    pub key: Option<Key>,
-    /// Whether neither address nor key was set, so that this is the usual local address of such servers.
-    pub assumed: bool,
-    /// Query parameter, of each request with speech or its text, that keeps the provider from storing them.
-    pub privacy: Option<(&'static str, &'static str)>,
-}
-
-impl Endpoint {
-    /// Returns the address of a path. The path begins with a slash.
-    pub fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base_url)
-    }
-
-    /// Returns the WebSocket address of a path.
-    pub fn socket_url(&self, path: &str) -> String {
-        // `https` becomes `wss`.
-        format!("{}{path}", self.base_url.replacen("http", "ws", 1))
-    }
-
-    /// Returns the header with the key, after a scheme such as `Bearer `. Returns `None` if there is no key.
-    pub fn key_header(&self, name: &'static str, scheme: &str) -> Option<(&'static str, String)> {
-        let key = self.key.as_ref()?;
-        Some((name, format!("{scheme}{}", key.secret())))
-    }
-}
-
-/// Fixed facts about a provider.
-#[derive(Debug, Clone, Copy)]
-pub struct Known {
-    /// Name of the provider.
-    pub provider: &'static str,
-    /// Environment variable of its key.
-    pub key: &'static str,
-    /// Environment variable of its address.
-    pub base: &'static str,
-    /// Address used if none is set.
-    pub default_base: Option<&'static str>,
-    /// Whether it is a self-hosted server, which needs no key.
-    pub local: bool,
-}
-
-/// Returns the facts about a provider. Returns `None` for providers without an address.
-pub fn known(provider: &str) -> Option<&'static Known> {
-    KNOWN.iter().find(|known| known.provider == provider)
-}
-
-/// Describes a provider whose variables begin with its name.
-macro_rules! known {
-    ($provider:literal, $prefix:literal, $local:literal, $base:literal) => {
-        Known {
-            provider: $provider,
-            key: concat!($prefix, "_API_KEY"),
-            base: concat!($prefix, "_BASE_URL"),
-            default_base: Some($base),
-            local: $local,
-        }
-    };
-}
-
-const KNOWN: &[Known] = &[
-    known!("openai", "OPENAI", false, "https://api.openai.com/v1"),
-    known!("anthropic", "ANTHROPIC", false, "https://api.anthropic.com"),
-    known!("groq", "GROQ", false, "https://api.groq.com/openai/v1"),
-    known!(
-        "gemini",
-        "GEMINI",
-        false,
-        "https://generativelanguage.googleapis.com/v1beta/openai"
-    ),
-    Known {
-        provider: "azure",
-        key: "AZURE_OPENAI_API_KEY",
-        base: "AZURE_OPENAI_ENDPOINT",
-        default_base: None,
-        local: false,
-    },
-    known!("deepgram", "DEEPGRAM", false, "https://api.deepgram.com"),
-    known!("elevenlabs", "ELEVENLABS", false, "https://api.elevenlabs.io"),
-    known!("cartesia", "CARTESIA", false, "https://api.cartesia.ai"),
-    known!("ollama", "OLLAMA", true, "http://127.0.0.1:11434/v1"),
-    known!("vllm", "VLLM", true, "http://127.0.0.1:8000/v1"),
-    known!("llamacpp", "LLAMACPP", true, "http://127.0.0.1:8080/v1"),
-    known!("speaches", "SPEACHES", true, "http://127.0.0.1:8000/v1"),
-    known!("whispercpp", "WHISPERCPP", true, "http://127.0.0.1:8080/v1"),
-    known!("kokoro", "KOKORO", true, "http://127.0.0.1:8880/v1"),
-];
-
-/// Reason why a provider cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotConfigured {
-    /// The provider is unknown.
-    #[error("provider `{provider}` is unknown{} known here: {}", near(.provider, .known), .known.join(", "))]
-    Unknown {
-        /// Name as given.
-        provider: String,
-        /// Names that could be given.
-        known: Vec<&'static str>,
-    },
-    /// Its key or its address is not set.
-    #[error("provider `{provider}` is not configured: set {variable}")]
-    Unset {
-        /// Name of the provider.
-        provider: String,
-        /// Missing environment variable.
-        variable: &'static str,
-    },
-    /// The provider does not offer this.
-    #[error("provider `{provider}` has no {what}; known here: {}", .known.join(", "))]
-    Unfit {
-        /// Name of the provider.
-        provider: String,
-        /// Requested feature.
-        what: &'static str,
-        /// Names of the providers that offer it.
-        known: Vec<&'static str>,
-    },
-    /// The provider has no default model, since its operator chooses the names.
-    #[error("provider `{0}` needs a model: write `{0}/` and the model's name")]
-    NoModel(String),
-    /// The name would be part of a URL and contains characters with a meaning there.
-    #[error("`{0}` is not a valid model or voice name: write one without `..`, `%`, `?`, `#` and `\\`")]
-    Odd(String),
-    /// The HTTP client cannot be built.
-    #[error("cannot build the HTTP client: {0}")]
-    Broken(String),
-}
-
-impl NotConfigured {
-    /// Creates the error for a provider that is not among those that offer `what`.
-    pub(crate) fn not_among(known_here: Vec<&'static str>, provider: &str, what: &'static str) -> Self {
-        let (provider, is_known) = (provider.to_owned(), known(provider).is_some());
-        match is_known {
-            true => Self::Unfit {
-                provider,
-                what,
-                known: known_here,
-            },
-            false => Self::Unknown {
-                provider,
-                known: known_here,
-            },
-        }
-    }
-}
-
-/// Returns `; did you mean …?` if a known name is similar, otherwise a semicolon.
-fn near(name: &str, known: &[&str]) -> String {
-    let suggestion = suggestion(name, known);
-    if suggestion.is_empty() {
-        ";".to_owned()
-    } else {
-        suggestion
-    }
-}
+pub use crate::endpoint::{Endpoint, NotConfigured};
 
 /// Environment variables of all providers' keys and addresses.
 pub fn variables() -> impl Iterator<Item = &'static str> {
-    KNOWN.iter().flat_map(|known| [known.key, known.base])
+    addresses().flat_map(|(_, address)| [address.key, address.base])
 }
 
 /// An environment variable does not hold a valid provider address. Holds its name.
@@ -180,10 +22,10 @@ pub fn variables() -> impl Iterator<Item = &'static str> {
 #[error("{0}: write an address such as https://api.example.com/v1, without a password")]
 pub struct InvalidAddress(pub &'static str);
 
-impl From<NotConfigured> for NotReady {
-    fn from(why: NotConfigured) -> Self {
-        Self(why.to_string())
-    }
+fn addresses() -> impl Iterator<Item = (&'static str, &'static Address)> {
+    PROVIDERS
+        .iter()
+        .filter_map(|provider| Some((provider.name, provider.address.as_ref()?)))
 }
 
 /// Addresses and keys of all providers that are set or have a usual local address.
@@ -203,7 +45,7 @@ impl ProviderSettings {
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, InvalidAddress> {
         let given = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let mut endpoints = BTreeMap::new();
-        for known in KNOWN {
+        for (provider, known) in addresses() {
             let key = given(known.key).map(|key| Key::new(key.trim()));
             let base = given(known.base);
             let base_url = match &base {
@@ -214,13 +56,11 @@ impl ProviderSettings {
             let usable = known.local || key.is_some() || (base.is_some() && known.default_base.is_some());
             if let Some(base_url) = base_url.filter(|_| usable) {
                 let endpoint = Endpoint {
-                    provider: known.provider,
-                    base_url,
                     assumed: key.is_none() && base.is_none(),
                     key,
-                    privacy: None,
+                    ..Endpoint::new(provider, known, base_url)
                 };
-                endpoints.insert(known.provider, endpoint);
+                endpoints.insert(provider, endpoint);
             }
         }
         let format = Format::default();
@@ -238,17 +78,17 @@ impl ProviderSettings {
 
     /// Returns the format of a server's models, as far as the settings know it: not for a provider's own address.
     pub(crate) fn format(&self, endpoint: &Endpoint) -> Format {
-        let is_own = |known: &Known| known.local || known.default_base.is_some_and(|base| base != endpoint.base_url);
-        match known(endpoint.provider).is_some_and(is_own) {
+        let known = endpoint.address;
+        match known.local || known.default_base.is_some_and(|base| base != endpoint.base_url) {
             true => self.format,
             false => Format::Auto,
         }
     }
 
     /// Asks a provider with a query parameter not to store speech.
-    pub(crate) fn ask_for_privacy(&mut self, provider: &str, parameter: (&'static str, &'static str)) {
+    pub(crate) fn ask_for_privacy(&mut self, provider: &str) {
         if let Some(endpoint) = self.endpoints.get_mut(provider) {
-            endpoint.privacy = Some(parameter);
+            endpoint.privacy = endpoint.address.privacy.as_ref().map(|privacy| privacy.parameter);
         }
     }
 
@@ -271,9 +111,9 @@ impl ProviderSettings {
         if let Some(endpoint) = self.endpoints.get(provider) {
             return Ok(endpoint);
         }
-        let known = known(provider).ok_or_else(|| NotConfigured::Unknown {
+        let known = address(provider).ok_or_else(|| NotConfigured::Unknown {
             provider: provider.to_owned(),
-            known: KNOWN.iter().map(|known| known.provider).collect(),
+            known: addresses().map(|(name, _)| name).collect(),
         })?;
         Err(NotConfigured::Unset {
             provider: provider.to_owned(),

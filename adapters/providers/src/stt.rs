@@ -1,21 +1,17 @@
 //! Speech to text with the configured recognisers in order. If one refuses or cannot be reached, the next
 //! takes over in the middle of a call and receives again the audio since the last final.
 
-pub(crate) mod audio_buffer;
+mod audio_buffer;
 mod audio_clock;
 mod choice;
-pub(crate) mod deepgram;
-pub(crate) mod flux;
-pub(crate) mod pending;
+mod pending;
 mod probe;
-pub(crate) mod protocol;
 mod queue;
-pub(crate) mod results;
-pub(crate) mod scribe;
+mod results;
 mod session;
 mod socket;
-pub(crate) mod transcriptions;
-pub(crate) mod word_rate;
+mod transcriptions;
+mod word_rate;
 
 use std::sync::Arc;
 
@@ -30,18 +26,18 @@ use self::{
     results::Results,
     session::Session,
 };
-pub(crate) use choice::providers;
 pub use probe::ProbeReport;
 
-use crate::{
-    name::ProviderName,
-    settings::{NotConfigured, ProviderSettings},
-};
+use crate::{endpoint::NotConfigured, name::ProviderName, registry, settings::ProviderSettings};
 use net::{
     guard::{Guard, Guards},
     http_client,
     socket::CONNECT_WITHIN,
 };
+
+/// Fuzzing entry point: reads an answer about a whole utterance.
+#[cfg(feature = "fuzzing")]
+pub(crate) use self::transcriptions::fuzzed;
 
 /// Recognisers in the order of preference.
 pub struct SpeechToText {
@@ -66,7 +62,7 @@ impl SpeechToText {
             .build();
         let client = client.map_err(|error| NotConfigured::Broken(error.to_string()))?;
         let names = match choices.is_empty() {
-            true => vec![ProviderName::of("babble")],
+            true => vec![ProviderName::of(registry::DEFAULT_SPEECH)],
             false => choices,
         };
         let find = move |name: &ProviderName| Choice::find(name, (settings, guards), &babble, &client);

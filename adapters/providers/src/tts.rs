@@ -1,28 +1,13 @@
 //! Text to speech: the choice of the provider that speaks for an agent, the failover to others, and the cache
 //! of speech.
 
-pub(crate) mod alignment;
-pub(crate) mod aura;
 mod cache;
-pub(crate) mod cartesia;
 mod connections;
 mod directions;
-pub(crate) mod elevenlabs;
-mod espeak;
 mod failover;
-pub(crate) mod frames;
 mod guarded;
-pub(crate) mod http_audio;
-mod openai;
 mod probe;
-pub(crate) mod protocol;
-pub(crate) mod provider;
-mod raw_audio;
-mod refusal;
-pub(crate) mod socket;
-pub(crate) mod sound_check;
-pub(crate) mod spoken_text;
-pub(crate) mod takes;
+mod sound_check;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -40,21 +25,19 @@ use tokio::time::timeout;
 
 pub use self::probe::ProbeReport;
 use self::{
-    aura::Aura, cache::SpeechCache, cartesia::Cartesia, elevenlabs::ElevenLabs, espeak::Espeak, openai::OpenAiSpeech,
-};
-use self::{
+    cache::SpeechCache,
     connections::{Candidate, Connections},
     directions::Script,
     failover::Failover,
-    provider::{InProcess, Source},
 };
-use crate::babble::BabbleSynthesizer;
-pub use crate::tts::espeak::names::NoVoice;
 use crate::{
-    defaults,
+    endpoint::NotConfigured,
+    failure::probe::ProbeError,
     name::{ProviderName, is_segment, is_sound},
-    probe::ProbeError,
-    settings::{NotConfigured, ProviderSettings},
+    protocols::tts::{http_audio, provider::SourceSettings},
+    provider::{NoVoice, TtsWay},
+    registry,
+    settings::ProviderSettings,
 };
 use net::guard::{Guard, Guards, Kind};
 
@@ -79,18 +62,6 @@ pub enum VoicesError {
     },
 }
 
-/// Providers of speech.
-pub(crate) const PROVIDERS: [&str; 8] = [
-    "babble",
-    "espeak",
-    "elevenlabs",
-    "cartesia",
-    "deepgram",
-    "openai",
-    "kokoro",
-    "speaches",
-];
-
 /// All voices of the service. It speaks with the voice that an agent names, or with the first configured one.
 /// If that one fails, it goes on with the other configured voices.
 pub struct TextToSpeech {
@@ -99,7 +70,6 @@ pub struct TextToSpeech {
     guards: Guards,
     cache: SpeechCache,
     client: reqwest::Client,
-    espeak: Arc<Espeak>,
 }
 
 impl TextToSpeech {
@@ -121,14 +91,13 @@ impl TextToSpeech {
         })?;
         let voices = Self {
             choices: match choices.is_empty() {
-                true => vec![ProviderName::of("babble")],
+                true => vec![ProviderName::of(registry::DEFAULT_SPEECH)],
                 false => choices,
             },
             settings: settings.clone(),
             guards: guards.clone(),
             cache,
             client: http_audio::client(),
-            espeak: Arc::new(Espeak::new()),
         };
         for choice in &voices.choices {
             voices.candidate(choice, "")?;
@@ -163,15 +132,18 @@ impl TextToSpeech {
         self.cache.forget_people();
     }
 
-    /// Checks that the configured voices exist, as far as this machine can tell. Only those of `espeak` can
-    /// be checked; the others are known only to their providers.
+    /// Checks that the configured voices exist, as far as this machine can tell. Those of hosted providers are
+    /// known only to them.
     ///
     /// # Errors
     ///
     /// Returns an error if a voice does not exist or cannot be checked.
     pub async fn check_names(&self) -> Result<(), NoVoice> {
-        for choice in self.choices.iter().filter(|choice| choice.provider == "espeak") {
-            espeak::names::check(choice).await?;
+        for choice in &self.choices {
+            let tts = registry::find(&choice.provider).and_then(|provider| provider.tts.as_ref());
+            if let Some(TtsWay::Inside { check: Some(check), .. }) = tts.map(|tts| &tts.way) {
+                check(choice).await?;
+            }
         }
         Ok(())
     }
@@ -218,40 +190,26 @@ impl TextToSpeech {
         if let Some(odd) = odd_model.or(odd_voice) {
             return Err(NotConfigured::Odd(odd.to_owned()));
         }
-        let source: Arc<dyn Source> = match name.provider.as_str() {
-            "babble" => Arc::new(InProcess(BabbleSynthesizer)),
-            "espeak" => self.espeak.clone(),
-            hosted => {
-                if !PROVIDERS.contains(&hosted) {
-                    return Err(unknown(hosted));
-                }
-                let endpoint = self.settings.endpoint(hosted)?.clone();
-                let model = name.model.clone();
-                match hosted {
-                    "elevenlabs" => Arc::new(ElevenLabs::new(endpoint, model, self.client.clone())),
-                    "cartesia" => Arc::new(Cartesia::new(endpoint, model)),
-                    "deepgram" => Arc::new(Aura::new(endpoint, self.client.clone())),
-                    "openai" | "kokoro" | "speaches" => {
-                        Arc::new(OpenAiSpeech::new(endpoint, model, self.client.clone()))
-                    }
-                    other => return Err(unknown(other)),
-                }
-            }
+        let (provider, tts) = registry::offering(&name.provider, "speech synthesis", |known| known.tts.as_ref())?;
+        let source = match tts.way {
+            TtsWay::Inside { source, .. } => source(),
+            TtsWay::Hosted(source) => source(SourceSettings {
+                endpoint: self.settings.endpoint(provider.name)?.clone(),
+                model: name.model.clone(),
+                usual_model: tts.model,
+                client: self.client.clone(),
+            }),
         };
-        // Deepgram calls its voices models.
-        let named = name
-            .voice
-            .as_deref()
-            .or(name.model.as_deref().filter(|_| name.provider == "deepgram"));
+        let named_model = name.model.as_deref().filter(|_| tts.voices_are_models);
+        let named = name.voice.as_deref().or(named_model);
         let agents = voice;
-        let voice = [voice, named.unwrap_or_default(), defaults::of(&name.provider).voice];
+        let voice = [voice, named.unwrap_or_default(), tts.voice];
         // A voice or a model that only an agent names has its own guard.
         let listed = self.choices.iter().any(|choice| choice == name) || self.choices.is_empty();
         let own = match name.model.as_deref().filter(|_| !listed) {
             Some(model) => format!("{model}/{agents}"),
             None => agents.to_owned(),
         };
-        let within = matches!(name.provider.as_str(), "babble" | "espeak");
         Ok(Candidate {
             provider: name.provider.clone(),
             voice: voice
@@ -259,7 +217,10 @@ impl TextToSpeech {
                 .find(|voice| !voice.is_empty())
                 .unwrap_or_default()
                 .to_owned(),
-            guard: (!within).then(|| self.guards.get_named(Kind::TextToSpeech, &name.provider, &own)),
+            guard: provider
+                .address
+                .as_ref()
+                .map(|_| self.guards.get_named(Kind::TextToSpeech, &name.provider, &own)),
             source,
         })
     }
@@ -271,15 +232,11 @@ pub(crate) fn model_and_voice(name: &str) -> Option<(&str, Option<&str>)> {
     Some((model, Some(voice).filter(|voice| !voice.is_empty())))
 }
 
-fn unknown(provider: &str) -> NotConfigured {
-    NotConfigured::not_among(PROVIDERS.to_vec(), provider, "speech synthesis")
-}
-
 /// Returns the choice for an agent's provider. If the provider is among the service's choices, its model there is used.
 pub(crate) fn wanted(choices: &[ProviderName], provider: Option<&str>, voice: &str) -> ProviderName {
     let Some(provider) = provider else {
         let first = choices.first().cloned();
-        return first.unwrap_or_else(|| ProviderName::of("babble"));
+        return first.unwrap_or_else(|| ProviderName::of(registry::DEFAULT_SPEECH));
     };
     let name: Option<ProviderName> = provider.parse().ok();
     let name = name.unwrap_or_else(|| ProviderName::of(provider));

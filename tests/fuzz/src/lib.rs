@@ -16,7 +16,7 @@ use domain::{
     schedule::Schedule,
     template::{self, Place},
 };
-pub use providers::{llm::fuzzed::{chat_stream, event_stream, message_stream}, fuzzed::{recognisers, voices}};
+pub use providers::fuzzed::{chat_stream, event_stream, message_stream, recognisers, voices};
 pub use rest::fuzzed::{csv, cursor, email, strict_json};
 pub use sim::exchange::fuzzed as exchange_protocol;
 

@@ -81,7 +81,7 @@ fn uses(source: &Path) -> Uses {
 }
 
 /// Returns a file's text without comments and unit tests.
-fn product(text: &str) -> String {
+pub fn product(text: &str) -> String {
     let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
     lines
         .map(|line| line.split("//").next().unwrap_or_default())

@@ -1,21 +1,15 @@
 //! Requests for providers' lists of voices and models, and lenient reading of the answers.
 
 use domain::ports::catalog::OfferedVoice;
-use net::{http_client, key::Key};
+use net::http_client;
 use reqwest::header::HeaderValue;
 use serde_json::Value;
 
 use crate::{
-    llm::ANTHROPIC_VERSION,
+    endpoint::Endpoint,
     name::{is_segment, is_sound, path_segment},
-    settings::Endpoint,
-    tts::cartesia,
+    provider::List,
 };
-
-/// Providers that list their voices.
-pub(super) const VOICE_LISTS: [&str; 4] = ["elevenlabs", "cartesia", "deepgram", "kokoro"];
-/// Providers that list their models. Azure lists what could be deployed instead of what is.
-pub(super) const MODEL_LISTS: [&str; 7] = ["openai", "anthropic", "groq", "gemini", "ollama", "vllm", "llamacpp"];
 
 /// Maximum pages of a list.
 const MOST_PAGES: usize = 10;
@@ -55,29 +49,17 @@ pub(super) fn voice(provider: &str, id: &str) -> OfferedVoice {
 }
 
 /// Requests all voices of a provider.
-pub(super) async fn voices(http: reqwest::Client, endpoint: Endpoint) -> Result<Vec<OfferedVoice>, String> {
-    let (path, items, token) = match endpoint.provider {
-        "elevenlabs" => ("/v2/voices?page_size=100", "voices", Some("next_page_token")),
-        "cartesia" => ("/voices?limit=100", "data", Some("starting_after")),
-        "deepgram" => ("/v1/models", "tts", None),
-        _ => ("/audio/voices", "voices", None),
-    };
-    let list = List { path, items, token };
+pub(super) async fn voices(
+    http: reqwest::Client,
+    endpoint: Endpoint,
+    list: &List,
+) -> Result<Vec<OfferedVoice>, String> {
     list.fetch(&http, &endpoint, |item| read_voice(endpoint.provider, item))
         .await
 }
 
 /// Requests all language models of a provider, each as `provider/model`.
-pub(super) async fn models(http: reqwest::Client, endpoint: Endpoint) -> Result<Vec<String>, String> {
-    let (path, token) = match endpoint.provider {
-        "anthropic" => ("/v1/models?limit=100", Some("after_id")),
-        _ => ("/models", None),
-    };
-    let list = List {
-        path,
-        items: "data",
-        token,
-    };
+pub(super) async fn models(http: reqwest::Client, endpoint: Endpoint, list: &List) -> Result<Vec<String>, String> {
     list.fetch(&http, &endpoint, |item| {
         let id = item.get("id")?.as_str()?;
         // Gemini writes `models/` before each name.
@@ -87,15 +69,6 @@ pub(super) async fn models(http: reqwest::Client, endpoint: Endpoint) -> Result<
         (fits && !is_other).then(|| format!("{}/{id}", endpoint.provider))
     })
     .await
-}
-
-/// Address and shape of a list.
-struct List {
-    path: &'static str,
-    /// Field with the items.
-    items: &'static str,
-    /// Query parameter with the place of the next page.
-    token: Option<&'static str>,
 }
 
 impl List {
@@ -112,7 +85,7 @@ impl List {
             let items = items.ok_or("answered without a list")?;
             let room = MOST_ITEMS - found.len();
             found.extend(items.iter().filter_map(&read).take(room));
-            let Some((token, next)) = self.token.zip(next(&page)).filter(|_| found.len() < MOST_ITEMS) else {
+            let Some((token, next)) = self.page.zip(next(&page)).filter(|_| found.len() < MOST_ITEMS) else {
                 break;
             };
             url = format!("{}&{token}={}", endpoint.url(self.path), path_segment(next));
@@ -130,24 +103,10 @@ fn next(page: &Value) -> Option<&str> {
 
 async fn get(http: &reqwest::Client, endpoint: &Endpoint, url: &str) -> Result<Value, String> {
     let mut request = http.get(url).header("accept", "application/json");
-    let (header, scheme) = match endpoint.provider {
-        "elevenlabs" => ("xi-api-key", ""),
-        "cartesia" => {
-            request = request.header("cartesia-version", cartesia::VERSION);
-            ("x-api-key", "")
-        }
-        "anthropic" => {
-            request = request.header("anthropic-version", ANTHROPIC_VERSION);
-            ("x-api-key", "")
-        }
-        "deepgram" => ("authorization", "Token "),
-        _ => ("authorization", "Bearer "),
-    };
-    if let Some(key) = endpoint.key.as_ref().map(Key::secret) {
-        let value = HeaderValue::from_str(&format!("{scheme}{key}"));
-        let mut value = value.map_err(|_| "has a key with invalid characters")?;
+    for (name, value) in endpoint.headers() {
+        let mut value = HeaderValue::from_str(&value).map_err(|_| "has a key with invalid characters")?;
         value.set_sensitive(true);
-        request = request.header(header, value);
+        request = request.header(name, value);
     }
     let answer = request.send().await.map_err(|_| "cannot be reached")?;
     let status = answer.status().as_u16();

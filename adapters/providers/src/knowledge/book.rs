@@ -9,7 +9,7 @@ use domain::{
     ports::knowledge::{FoundPassage, OpenKnowledge},
 };
 
-use super::{embeddings::Embeddings, vectors::Vectors};
+use crate::knowledge::{embeddings::Embeddings, vectors::Vectors};
 
 /// Passages considered from each ranking before the rankings are merged.
 const ORDER: usize = 30;

@@ -21,7 +21,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::{
+use crate::knowledge::{
     book::{Book, Reading},
     embeddings::{BATCH, Embeddings},
     vectors::Vectors,

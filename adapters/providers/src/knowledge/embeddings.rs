@@ -11,14 +11,14 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use crate::{
+    endpoint::{Endpoint, NotConfigured},
+    failure::probe::ProbeError,
     name::ProviderName,
-    probe::ProbeError,
-    settings::{Endpoint, NotConfigured, ProviderSettings},
+    provider::Provider,
+    registry,
+    settings::ProviderSettings,
 };
 use net::{http_client, socket::CONNECT_WITHIN};
-
-/// Providers that offer `/v1/embeddings`.
-pub(crate) const PROVIDERS: [&str; 5] = ["openai", "gemini", "ollama", "vllm", "llamacpp"];
 
 /// How long a turn waits for the vector of its question. Hosted models take about 50 to 150 ms.
 const QUESTION_WITHIN: Duration = Duration::from_millis(200);
@@ -67,10 +67,9 @@ impl Embeddings {
     ///
     /// Returns an error if the provider has no embeddings or is not configured, or if no model is named.
     pub fn new(name: &ProviderName, settings: &ProviderSettings) -> Result<Self, NotConfigured> {
-        let provider = name.provider.as_str();
-        if !PROVIDERS.contains(&provider) {
-            return Err(NotConfigured::not_among(PROVIDERS.to_vec(), provider, "embeddings"));
-        }
+        let has_embeddings = |known: &'static Provider| known.embeddings.as_ref();
+        let (known, ()) = registry::offering(&name.provider, "embeddings", has_embeddings)?;
+        let provider = known.name;
         let endpoint = settings.endpoint(provider)?.clone();
         let unnamed = || NotConfigured::NoModel(provider.to_owned());
         let model = name.model.clone().ok_or_else(unnamed)?;
@@ -148,10 +147,8 @@ impl Embeddings {
 
     async fn ask(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, String> {
         let body = json!({ "model": self.inner.model, "input": texts, "encoding_format": "float" });
-        let mut request = self.inner.http.post(self.inner.endpoint.url("/embeddings")).json(&body);
-        if let Some(key) = &self.inner.endpoint.key {
-            request = request.bearer_auth(key.secret());
-        }
+        let request = self.inner.http.post(self.inner.endpoint.url("/embeddings")).json(&body);
+        let request = self.inner.endpoint.signed(request);
         let response = request.send().await.map_err(|error| error.without_url().to_string())?;
         if !response.status().is_success() {
             return Err(format!("refused with status {}", response.status().as_u16()));

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use crate::llm::refusal::{About, Told};
+use crate::protocols::llm::refusal::{About, Told};
 
 /// Field that says how much a model thinks before it answers.
 pub(super) const EFFORT: &str = "reasoning_effort";

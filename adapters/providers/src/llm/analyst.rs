@@ -15,11 +15,10 @@ use futures_util::StreamExt;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use crate::failure::Failure;
-use crate::llm::{
-    LanguageModels,
-    models::Model,
-    reply_stream::{Delta, Deltas},
+use crate::{
+    failure::Failure,
+    llm::{LanguageModels, models::Model},
+    protocols::llm::reply_stream::{Delta, Deltas},
 };
 use domain::ports::language_model::LanguageError;
 use net::guard::{Guard, Verdict};

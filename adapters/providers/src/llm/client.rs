@@ -8,16 +8,17 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use reqwest::{Response, StatusCode, redirect};
 use serde_json::{Map, Value};
 
-use crate::failure::Failure;
-use crate::format::Format;
-use crate::llm::{
-    accepted_fields::{AcceptedFields, Correction, EFFORT, MOST_CORRECTIONS},
-    chat::{self, ChatStream},
-    messages::{self, MessageStream},
-    refusal::Told,
-    reply_stream::{Deltas, Tally, read, root_cause},
+use crate::{
+    endpoint::Endpoint,
+    failure::Failure,
+    llm::accepted_fields::{AcceptedFields, Correction, EFFORT, MOST_CORRECTIONS},
+    protocols::llm::{
+        api::LanguageApi,
+        format::Format,
+        refusal::Told,
+        reply_stream::{Deltas, Tally, read, root_cause},
+    },
 };
-use crate::settings::Endpoint;
 use net::{http_client, socket::CONNECT_WITHIN};
 
 /// Maximum number of bytes read of a refusal's body.
@@ -36,27 +37,27 @@ pub(super) fn http() -> Result<reqwest::Client, reqwest::Error> {
         .build()
 }
 
-/// Request for a stream.
-pub(super) struct Request {
-    pub url: String,
-    pub headers: Vec<(&'static str, String)>,
-    pub body: Value,
-}
-
 /// Client of one provider.
 pub(super) struct Client {
     http: reqwest::Client,
     endpoint: Endpoint,
+    api: &'static dyn LanguageApi,
     /// Format of the models' text, if it is not that of their names.
     format: Format,
     accepted: AcceptedFields,
 }
 
 impl Client {
-    pub(super) fn new(http: reqwest::Client, endpoint: Endpoint, format: Format) -> Self {
+    pub(super) fn new(
+        http: reqwest::Client,
+        endpoint: Endpoint,
+        api: &'static dyn LanguageApi,
+        format: Format,
+    ) -> Self {
         Self {
             http,
             endpoint,
+            api,
             format,
             accepted: AcceptedFields::default(),
         }
@@ -72,37 +73,31 @@ impl Client {
     ) -> Deltas {
         let asked = async move {
             let provider = self.endpoint.provider;
-            let is_anthropic = provider == "anthropic";
-            let request = match is_anthropic {
-                true => messages::request(&self.endpoint, &model, &prompt, schema.as_ref()),
-                false => chat::request(&self.endpoint, &model, &prompt, schema.as_ref()),
-            };
+            let body = self.api.body(provider, &model, &prompt, schema.as_ref());
             let format = match self.format.of(&model) {
                 // A model that was asked not to think needs no waiting for its thoughts.
-                Format::Thinking if request.body.get(EFFORT).is_some_and(|effort| effort == "none") => Format::Marked,
+                Format::Thinking if body.get(EFFORT).is_some_and(|effort| effort == "none") => Format::Marked,
                 format => format,
             };
-            let response = self.post(request, &model).await?;
+            let response = self.post(body, &model).await?;
+            let reader = self.api.reader(provider, format, &prompt.tools);
             let tally = Tally::new(provider, model, meter, &prompt);
-            Ok::<_, Failure>(match is_anthropic {
-                true => read(response, MessageStream::default(), tally),
-                false => read(response, ChatStream::new(provider, format, &prompt.tools), tally),
-            })
+            Ok::<_, Failure>(read(response, reader, tally))
         };
         stream::once(asked).try_flatten().boxed()
     }
 
     /// Posts a request. If the model refuses it for an optional field, the request is repeated without that field
     /// or with the value that the refusal asks for.
-    async fn post(&self, request: Request, model: &str) -> Result<Response, Failure> {
-        let Request { url, headers, body } = request;
+    async fn post(&self, body: Value, model: &str) -> Result<Response, Failure> {
+        let url = self.api.url(&self.endpoint, model);
         let Value::Object(mut body) = body else {
             return Err(Failure::protocol("the request is not a JSON object"));
         };
         self.accepted.apply(model, &mut body);
         let mut efforts = Vec::new();
         for _ in 0..=MOST_CORRECTIONS {
-            let response = self.send(&url, &headers, &body).await?;
+            let response = self.send(&url, &body).await?;
             let status = response.status();
             if status == StatusCode::OK {
                 return Ok(response);
@@ -131,18 +126,13 @@ impl Client {
         Err(Failure::protocol("the provider refuses too many fields"))
     }
 
-    async fn send(
-        &self,
-        url: &str,
-        headers: &[(&'static str, String)],
-        body: &Map<String, Value>,
-    ) -> Result<Response, Failure> {
+    async fn send(&self, url: &str, body: &Map<String, Value>) -> Result<Response, Failure> {
         let mut request = self.http.post(url).header("accept", "text/event-stream").json(body);
-        for (name, value) in headers {
-            let mut value = reqwest::header::HeaderValue::from_str(value)
+        for (name, value) in self.endpoint.headers() {
+            let mut value = reqwest::header::HeaderValue::from_str(&value)
                 .map_err(|_| Failure::Refused(format!("header {name} contains invalid characters")))?;
             value.set_sensitive(true);
-            request = request.header(*name, value);
+            request = request.header(name, value);
         }
         let broken = |error: reqwest::Error| Failure::unavailable(root_cause(&error));
         request.send().await.map_err(broken)

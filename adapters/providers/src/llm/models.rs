@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use domain::{
     agent::DEFAULT_LLM,
-    interviewer::Interviewer,
     ports::{
         NotReady,
         language_model::{LanguageError, LanguageModel, ReplyRequest},
@@ -15,87 +14,76 @@ use domain::{
 use futures_util::{StreamExt, TryStreamExt};
 use serde_json::Value;
 
-use crate::failure::Failure;
-use crate::llm::{
-    client::{self, Client},
-    reply_stream::{Delta, Deltas},
-};
 use crate::{
-    defaults,
+    endpoint::NotConfigured,
+    failure::Failure,
+    llm::client::{self, Client},
     name::{ProviderName, is_segment, is_sound},
-    settings::{NotConfigured, ProviderSettings},
+    protocols::llm::reply_stream::{Delta, Deltas},
+    provider::LlmWay,
+    registry::{self, BARE, PROVIDERS},
+    settings::ProviderSettings,
 };
 use net::guard::{Guard, Guards, Kind};
-
-/// Model inside this process.
-pub(crate) const INTERVIEWER: &str = "interviewer";
-
-/// Provider of a model that is named without one.
-const BARE: &str = "openai";
-
-/// Providers of language models.
-const PROVIDERS: [&str; 8] = [
-    "openai",
-    "anthropic",
-    "groq",
-    "gemini",
-    "azure",
-    "ollama",
-    "vllm",
-    "llamacpp",
-];
-
-/// Returns the names of all providers.
-pub(crate) fn providers() -> impl Iterator<Item = &'static str> {
-    std::iter::once(INTERVIEWER).chain(PROVIDERS)
-}
 
 /// Model that can be used.
 #[derive(Clone)]
 pub(super) struct Model {
-    /// Client and model name; `None` for the interviewer.
-    client: Option<(Arc<Client>, String)>,
+    way: Way,
     /// Guard of the provider; `None` for a model that is never down.
     pub guard: Option<Guard>,
-    pub provider: String,
+    pub provider: &'static str,
+}
+
+/// Way of asking a model.
+#[derive(Clone)]
+enum Way {
+    /// Inside this process.
+    Inside(&'static dyn LanguageModel),
+    /// By a client, with the model's name.
+    Client(Arc<Client>, String),
 }
 
 impl Model {
-    fn interviewer() -> Self {
-        Self {
-            client: None,
-            guard: None,
-            provider: INTERVIEWER.to_owned(),
-        }
-    }
-
     /// Returns the model's name, or `None` for the one inside this process.
     pub(super) fn model(&self) -> Option<&str> {
-        self.client.as_ref().map(|(_, model)| model.as_str())
+        match &self.way {
+            Way::Inside(_) => None,
+            Way::Client(_, model) => Some(model),
+        }
     }
 
     /// Returns the provider's name and the model's.
     pub(super) fn name(&self) -> String {
         match self.model() {
             Some(model) => format!("{}/{model}", self.provider),
-            None => self.provider.clone(),
+            None => self.provider.to_owned(),
         }
     }
 
     /// Requests a reply.
     pub(super) fn ask(&self, request: &ReplyRequest, prompt: &Arc<Prompt>) -> Deltas {
-        let Some((client, model)) = &self.client else {
-            let events = Interviewer.reply(request.clone());
-            let failed = |error: LanguageError| Failure::unavailable(error.to_string());
-            return events.map_ok(Delta::Event).map_err(failed).boxed();
-        };
-        let meter = request.meter.clone();
-        client.clone().ask(model.clone(), prompt.clone(), meter, None)
+        match &self.way {
+            Way::Inside(inside) => {
+                let failed = |error: LanguageError| Failure::unavailable(error.to_string());
+                inside
+                    .reply(request.clone())
+                    .map_ok(Delta::Event)
+                    .map_err(failed)
+                    .boxed()
+            }
+            Way::Client(client, model) => {
+                let meter = request.meter.clone();
+                client.clone().ask(model.clone(), prompt.clone(), meter, None)
+            }
+        }
     }
 
     /// Requests an answer in JSON. Returns `None` for the model inside this process, which cannot give one.
     pub(super) fn ask_shaped(&self, prompt: &Arc<Prompt>, meter: &Meter, schema: &Value) -> Option<Deltas> {
-        let (client, model) = self.client.clone()?;
+        let Way::Client(client, model) = self.way.clone() else {
+            return None;
+        };
         Some(client.ask(model, prompt.clone(), meter.clone(), Some(schema.clone())))
     }
 }
@@ -117,10 +105,14 @@ impl Models {
         guards: &Guards,
     ) -> Result<Self, NotConfigured> {
         let http = client::http().map_err(|error| NotConfigured::Broken(error.to_string()))?;
-        let configured = PROVIDERS.into_iter().filter_map(|provider| {
-            let endpoint = settings.endpoint(provider).ok()?.clone();
+        let configured = PROVIDERS.iter().filter_map(|provider| {
+            let LlmWay::Api(api) = provider.llm.as_ref()?.way else {
+                return None;
+            };
+            let endpoint = settings.endpoint(provider.name).ok()?.clone();
             let format = settings.format(&endpoint);
-            Some((provider, Arc::new(Client::new(http.clone(), endpoint, format))))
+            let client = Client::new(http.clone(), endpoint, api, format);
+            Some((provider.name, Arc::new(client)))
         });
         let mut models = Self {
             choices: Vec::new(),
@@ -137,15 +129,19 @@ impl Models {
 
     /// Returns the model of a name.
     pub(super) fn model(&self, name: &ProviderName) -> Result<Model, NotConfigured> {
-        let provider = name.provider.as_str();
-        if provider == INTERVIEWER {
-            return Ok(Model::interviewer());
-        }
-        if !PROVIDERS.contains(&provider) {
-            // The provider may offer speech only.
-            let known = providers().collect();
-            return Err(NotConfigured::not_among(known, provider, "language models"));
-        }
+        // The provider may offer speech only.
+        let (known, llm) = registry::offering(&name.provider, "language models", |known| known.llm.as_ref())?;
+        let provider = known.name;
+        let api = match llm.way {
+            LlmWay::Api(api) => api,
+            LlmWay::Inside(inside, _) => {
+                return Ok(Model {
+                    way: Way::Inside(inside),
+                    guard: None,
+                    provider,
+                });
+            }
+        };
         self.settings.endpoint(provider)?;
         let client = self.clients.get(provider).cloned();
         let chosen = || {
@@ -153,19 +149,17 @@ impl Models {
             of_provider.next()?.0.model.clone()
         };
         let model = name.model.clone().or_else(chosen);
-        let default = Some(defaults::of(provider).llm).filter(|model| !model.is_empty());
-        let model = model.or(default.map(str::to_owned));
+        let model = model.or(Some(llm.model).filter(|model| !model.is_empty()).map(str::to_owned));
         let model = model.ok_or_else(|| NotConfigured::NoModel(provider.to_owned()))?;
-        // The model name is a part of Azure's URL.
-        let sound = if provider == "azure" { is_segment } else { is_sound };
+        let sound = if api.has_model_in_path() { is_segment } else { is_sound };
         if !sound(&model) {
             return Err(NotConfigured::Odd(model));
         }
         let client = client.ok_or_else(|| NotConfigured::Broken(format!("{provider} has none")))?;
         Ok(Model {
-            client: Some((client, model)),
+            way: Way::Client(client, model),
             guard: Some(self.guard(name)),
-            provider: provider.to_owned(),
+            provider,
         })
     }
 
@@ -205,7 +199,7 @@ impl Models {
 /// Parses an agent's `llm`. A name without a provider is a model of the default provider.
 fn named(llm: &str) -> Result<ProviderName, NotReady> {
     let llm = llm.trim();
-    let is_provider = llm == INTERVIEWER || PROVIDERS.contains(&llm.to_ascii_lowercase().as_str());
+    let is_provider = registry::find(&llm.to_ascii_lowercase()).is_some_and(|known| known.llm.is_some());
     if !is_provider && !llm.contains('/') && !llm.contains(char::is_whitespace) {
         return Ok(ProviderName {
             model: Some(llm.to_owned()),

@@ -17,8 +17,7 @@ use futures_util::StreamExt;
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use crate::llm::{LanguageModels, models::INTERVIEWER, reply_stream::Delta};
-use crate::{name::ProviderName, probe::ProbeError};
+use crate::{failure::probe::ProbeError, llm::LanguageModels, name::ProviderName, protocols::llm::reply_stream::Delta};
 use domain::ports::language_model::LanguageError;
 
 /// Time limit for the probe of a model.
@@ -71,7 +70,7 @@ impl LanguageModels {
         let asked = Instant::now();
         let mut deltas = model.ask(&request, &prompt);
         let mut report = ProbeReport {
-            model: model.model().unwrap_or(INTERVIEWER).to_owned(),
+            model: model.model().unwrap_or(model.provider).to_owned(),
             first_token: Duration::ZERO,
             total: Duration::ZERO,
             words: String::new(),

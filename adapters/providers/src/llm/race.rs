@@ -14,11 +14,10 @@ use domain::{
 use futures_util::StreamExt;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::failure::Failure;
-use crate::llm::{
-    models::Model,
-    reply_check,
-    reply_stream::{Delta, Deltas},
+use crate::{
+    failure::Failure,
+    llm::{models::Model, reply_check},
+    protocols::llm::reply_stream::{Delta, Deltas},
 };
 use net::guard::{Guard, Pass, Verdict};
 
@@ -84,7 +83,7 @@ impl Runner {
 /// Reply that is being given out.
 pub(super) struct Speaking {
     runner: Runner,
-    provider: String,
+    provider: &'static str,
     /// Whether all of it has been received.
     over: bool,
 }
@@ -113,7 +112,7 @@ impl Speaking {
                 )),
             };
             self.runner.failed(&failure);
-            return Some(Err(by(&self.provider, failure.into())));
+            return Some(Err(by(self.provider, failure.into())));
         }
     }
 }
@@ -245,7 +244,7 @@ impl Race<'_> {
     }
 
     fn speaking(&self, runner: Runner, over: bool) -> Box<Speaking> {
-        let provider = self.model.provider.clone();
+        let provider = self.model.provider;
         Box::new(Speaking { runner, provider, over })
     }
 

@@ -3,27 +3,18 @@
 use std::{fmt, sync::Arc};
 
 use domain::ports::transcriber::{Transcriber, TranscriberConfig};
+use reqwest::Client;
 
-use crate::stt::protocol::RecogniserProtocol;
 use crate::{
+    endpoint::{Endpoint, NotConfigured},
     name::ProviderName,
-    settings::{Endpoint, NotConfigured, ProviderSettings},
-    stt::{
-        deepgram::Listen,
-        flux::Flux,
-        scribe::Scribe,
-        transcriptions::{Clips, SERVERS, Server},
-    },
+    protocols::stt::RecogniserProtocol,
+    provider::{Stt, SttWay},
+    registry,
+    settings::ProviderSettings,
+    stt::transcriptions::Clips,
 };
 use net::guard::{Guard, Guards, Kind};
-
-/// Recogniser inside this process.
-const BABBLE: &str = "babble";
-
-/// Returns the names of all providers.
-pub(crate) fn providers() -> impl Iterator<Item = &'static str> {
-    [BABBLE, "deepgram", "elevenlabs"].into_iter().chain(SERVERS)
-}
 
 /// Way of sending audio to a recogniser.
 pub(super) enum Way {
@@ -37,7 +28,8 @@ pub(super) enum Way {
 
 #[derive(Clone)]
 enum Source {
-    Provider(Endpoint, Server),
+    /// At an address. The client posts utterances.
+    Provider(Endpoint, &'static Stt, Client),
     Inside(Arc<dyn Transcriber>),
 }
 
@@ -46,6 +38,8 @@ enum Source {
 pub(super) struct Choice {
     pub(super) name: ProviderName,
     pub(super) guard: Guard,
+    /// Name of the provider, for usage records.
+    pub(super) provider: &'static str,
     source: Source,
 }
 
@@ -61,33 +55,19 @@ impl Choice {
         name: &ProviderName,
         (settings, guards): (&ProviderSettings, &Guards),
         babble: &Arc<dyn Transcriber>,
-        client: &reqwest::Client,
+        client: &Client,
     ) -> Result<Self, NotConfigured> {
-        let source = match name.provider.as_str() {
-            BABBLE => Source::Inside(babble.clone()),
-            "deepgram" | "elevenlabs" => {
-                Source::Provider(settings.endpoint(&name.provider)?.clone(), Server::none(client))
-            }
-            provider => {
-                let server = Server::of(provider, client);
-                let server = server
-                    .ok_or_else(|| NotConfigured::not_among(providers().collect(), provider, "speech to text"))?;
-                Source::Provider(settings.endpoint(provider)?.clone(), server)
-            }
+        let (provider, stt) = registry::offering(&name.provider, "speech to text", |known| known.stt.as_ref())?;
+        let source = match stt.way {
+            SttWay::Inside => Source::Inside(babble.clone()),
+            _ => Source::Provider(settings.endpoint(provider.name)?.clone(), stt, client.clone()),
         };
         Ok(Self {
-            guard: guards.get(Kind::SpeechToText, &name.provider),
+            guard: guards.get(Kind::SpeechToText, provider.name),
+            provider: provider.name,
             name: name.clone(),
             source,
         })
-    }
-
-    /// Returns the provider's name for usage records.
-    pub(super) fn provider(&self) -> &'static str {
-        match &self.source {
-            Source::Provider(endpoint, _) => endpoint.provider,
-            Source::Inside(_) => BABBLE,
-        }
     }
 
     /// Returns the recogniser if it runs inside this process.
@@ -102,31 +82,23 @@ impl Choice {
     pub(super) fn sample_rate(&self, wanted: u32) -> u32 {
         match &self.source {
             Source::Inside(transcriber) => transcriber.sample_rate(wanted),
-            // Flux documents 8, 16, 24, 44.1 and 48 kHz.
-            Source::Provider(..) if wanted == 22_050 && self.is_flux() => 24_000,
-            Source::Provider(..) => wanted,
+            Source::Provider(_, stt, _) => match stt.way {
+                SttWay::Socket { sample_rate, .. } => sample_rate(self.name.model.as_deref(), wanted),
+                SttWay::Inside | SttWay::Clips { .. } => wanted,
+            },
         }
-    }
-
-    fn is_flux(&self) -> bool {
-        let model = self.name.model.as_deref();
-        self.provider() == "deepgram" && model.is_some_and(|model| model.starts_with("flux"))
     }
 
     /// Returns how audio is sent to it in a call.
     pub(super) fn way(&self, config: &TranscriberConfig) -> Way {
-        let (endpoint, server) = match &self.source {
-            Source::Provider(endpoint, server) => (endpoint, server),
+        let (endpoint, stt, client) = match &self.source {
+            Source::Provider(endpoint, stt, client) => (endpoint, stt, client),
             Source::Inside(transcriber) => return Way::Inside(transcriber.clone()),
         };
         let model = self.name.model.as_deref();
-        match endpoint.provider {
-            "deepgram" if self.is_flux() => {
-                Way::Socket(Box::new(Flux::new(endpoint, model.unwrap_or_default(), config)))
-            }
-            "deepgram" => Way::Socket(Box::new(Listen::new(endpoint, model, config))),
-            "elevenlabs" => Way::Socket(Box::new(Scribe::new(endpoint, model, config))),
-            _ => Way::Clips(Clips::new(endpoint, server, model, config)),
+        match stt.way {
+            SttWay::Socket { open, .. } => Way::Socket(open(endpoint, model, config)),
+            SttWay::Inside | SttWay::Clips { .. } => Way::Clips(Clips::new(endpoint, stt, client, model, config)),
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use crate::{
-    probe::ProbeError,
+    failure::probe::ProbeError,
     stt::{SpeechToText, audio_buffer::BATCH_MS},
 };
 

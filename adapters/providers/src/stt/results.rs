@@ -11,8 +11,10 @@ use domain::{
     text::plain,
 };
 
-use crate::failure::Failure;
-use crate::stt::{queue::Queue, word_rate};
+use crate::{
+    failure::Failure,
+    stt::{queue::Queue, word_rate},
+};
 
 /// Smallest portion in which audio is counted.
 const PORTION_MS: u64 = 1_000;

@@ -9,13 +9,15 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::failure::Failure;
-use crate::stt::transcriptions::{self, Clips};
-use crate::stt::{
-    choice::{Choice, Way},
-    protocol::RecogniserProtocol,
-    results::{Counted, Results},
-    socket::Connection,
+use crate::{
+    failure::Failure,
+    protocols::stt::RecogniserProtocol,
+    stt::{
+        choice::{Choice, Way},
+        results::{Counted, Results},
+        socket::Connection,
+        transcriptions::{self, Clips},
+    },
 };
 use net::{guard::Pass, redact};
 
@@ -224,7 +226,7 @@ impl Session {
         state.capabilities = capabilities;
         state.buffer.keep(keeps_ms);
         let meter = self.config.meter.clone();
-        Counted::new(meter, (choice.provider(), model), state.buffer.ms(1))
+        Counted::new(meter, (choice.provider, model), state.buffer.ms(1))
     }
 
     /// Passes everything to a recogniser inside this process, which does not fail.

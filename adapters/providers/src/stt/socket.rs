@@ -8,16 +8,18 @@ use futures_util::{SinkExt, StreamExt};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use crate::failure::Failure;
-use crate::stt::{
-    audio_buffer::BATCH_MS,
-    audio_clock::AudioClock,
-    pending::{ANSWER_WITHIN, Pending},
-    protocol::{RecogniserEvent, RecogniserProtocol, Request, refused},
-    queue::REPLAY_PERCENT,
-    results::{Counted, Results},
-    session::Lost,
-    word_rate::Flow,
+use crate::{
+    failure::Failure,
+    protocols::stt::{RecogniserEvent, RecogniserProtocol, Request, refused},
+    stt::{
+        audio_buffer::BATCH_MS,
+        audio_clock::AudioClock,
+        pending::{ANSWER_WITHIN, Pending},
+        queue::REPLAY_PERCENT,
+        results::{Counted, Results},
+        session::Lost,
+        word_rate::Flow,
+    },
 };
 use net::{
     guard::Pass,

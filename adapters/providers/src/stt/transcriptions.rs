@@ -10,14 +10,18 @@ use reqwest::{Client, StatusCode, multipart};
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use crate::defaults;
-use crate::failure::Failure;
-use crate::stt::{
-    protocol::refused,
-    results::{Counted, Results},
-    session::Lost,
+use crate::{
+    endpoint::Endpoint,
+    failure::Failure,
+    json,
+    name::plain_language,
+    protocols::stt::refused,
+    provider::{Stt, SttWay},
+    stt::{
+        results::{Counted, Results},
+        session::Lost,
+    },
 };
-use crate::{json, name::plain_language, settings::Endpoint};
 use net::{
     guard::{Guard, Pass},
     redact,
@@ -36,57 +40,18 @@ const MAX_ANSWER_BYTES: usize = 256 * 1024;
 /// Longest wait for an answer before the turn goes on without it, however slow the server was.
 const MOST_WITHIN: Duration = Duration::from_secs(4);
 
-/// Providers that transcribe files.
-pub(super) const SERVERS: [&str; 5] = ["openai", "groq", "speaches", "whispercpp", "vllm"];
-
-/// Kind of server, with the client that all of them share.
-#[derive(Debug, Clone)]
-pub(super) struct Server {
-    client: Client,
-    model: &'static str,
-    /// Time of the slowest hundredth of answers after the end of the speech; 1 s if there are no measurements.
-    final_within: Duration,
-    /// Whether it only accepts files with 16 kHz.
-    wideband: bool,
-}
-
-impl Server {
-    /// Returns the server for a provider's name, if that provider transcribes files.
-    pub(super) fn of(provider: &str, client: &Client) -> Option<Self> {
-        let within_ms = match provider {
-            "openai" => 2_010,
-            "groq" => 1_540,
-            "speaches" | "whispercpp" | "vllm" => 1_000,
-            _ => return None,
-        };
-        Some(Self {
-            client: client.clone(),
-            model: defaults::of(provider).stt,
-            final_within: Duration::from_millis(within_ms),
-            wideband: provider == "whispercpp",
-        })
-    }
-
-    /// Returns a placeholder for providers with another protocol.
-    pub(super) fn none(client: &Client) -> Self {
-        Self {
-            client: client.clone(),
-            model: "",
-            final_within: Duration::ZERO,
-            wideband: false,
-        }
-    }
-}
-
 /// Utterances of one call.
 pub(super) struct Clips {
-    server: Server,
-    url: String,
-    key: Option<String>,
+    client: Client,
+    endpoint: Endpoint,
     model: String,
     language: Option<String>,
     prompt: String,
-    /// Recent time of finals, at least the server's known time.
+    /// Time of the slowest hundredth of answers after the end of the speech; 1 s if there are no measurements.
+    final_within: Duration,
+    /// Whether the server only accepts files with 16 kHz.
+    wideband: bool,
+    /// Recent time of finals, at least the known time.
     within: Duration,
 }
 
@@ -108,20 +73,31 @@ struct Answer {
 }
 
 impl Clips {
-    pub(super) fn new(endpoint: &Endpoint, server: &Server, model: Option<&str>, config: &TranscriberConfig) -> Self {
+    pub(super) fn new(
+        endpoint: &Endpoint,
+        stt: &Stt,
+        client: &Client,
+        model: Option<&str>,
+        config: &TranscriberConfig,
+    ) -> Self {
+        let (final_within, wideband) = match stt.way {
+            SttWay::Clips { final_within, wideband } => (final_within, wideband),
+            SttWay::Inside | SttWay::Socket { .. } => (Duration::ZERO, false),
+        };
         let language = match config.hinglish {
             true => "hi",
             // Such servers know languages but not regions.
             false => plain_language(&config.language),
         };
         Self {
-            url: endpoint.url("/audio/transcriptions"),
-            key: endpoint.key.as_ref().map(|key| key.secret().to_owned()),
-            model: model.unwrap_or(server.model).to_owned(),
+            client: client.clone(),
+            endpoint: endpoint.clone(),
+            model: model.unwrap_or(stt.model).to_owned(),
             language: (!language.is_empty()).then(|| language.to_owned()),
             prompt: config.keywords.join(", "),
-            within: server.final_within,
-            server: server.clone(),
+            final_within,
+            wideband,
+            within: final_within,
         }
     }
 
@@ -195,11 +171,11 @@ impl Clips {
     fn learn(&mut self, took: Duration) {
         let slack = took.mul_f64(1.5).min(MOST_WITHIN);
         let forgetting = self.within.mul_f64(0.9);
-        self.within = self.server.final_within.max(slack).max(forgetting);
+        self.within = self.final_within.max(slack).max(forgetting);
     }
 
     async fn transcribe(&self, job: &Job) -> Result<String, Failure> {
-        let wav = clip::wav(&job.samples, job.sample_rate, self.server.wideband);
+        let wav = clip::wav(&job.samples, job.sample_rate, self.wideband);
         let wav = wav.map_err(|error| Failure::OurFault(error.to_string()))?;
         let length = Duration::from_secs_f64(job.samples.len() as f64 / f64::from(job.sample_rate.max(1)));
         let file = multipart::Part::bytes(wav).file_name("speech.wav");
@@ -215,10 +191,8 @@ impl Clips {
         if !self.prompt.is_empty() {
             form = form.text("prompt", self.prompt.clone());
         }
-        let mut request = self.server.client.post(&self.url).multipart(form);
-        if let Some(key) = &self.key {
-            request = request.bearer_auth(key);
-        }
+        let request = self.client.post(self.endpoint.url("/audio/transcriptions"));
+        let request = self.endpoint.signed(request.multipart(form));
         let answered = tokio::time::timeout(REQUEST_WITHIN + length / 10, read_answer(request)).await;
         answered.unwrap_or_else(|_| Err(Failure::Unavailable("no transcript in time".into())))
     }
@@ -327,6 +301,7 @@ mod tests {
     use media::format::LineFormat;
 
     use super::*;
+    use crate::registry;
 
     #[test]
     fn answers_are_words_or_a_reason() {
@@ -373,14 +348,9 @@ mod tests {
     #[test]
     fn a_server_that_was_slow_is_given_more_time_for_a_while() {
         let client = net::http_client::builder().build().unwrap();
-        let server = Server::of("speaches", &client).unwrap();
-        let endpoint = Endpoint {
-            assumed: false,
-            privacy: None,
-            provider: "speaches",
-            base_url: "http://127.0.0.1:1/v1".into(),
-            key: None,
-        };
+        let address = registry::address("speaches").unwrap();
+        let endpoint = Endpoint::new("speaches", address, "http://127.0.0.1:1/v1");
+        let stt = registry::find("speaches").unwrap().stt.as_ref().unwrap();
         let config = TranscriberConfig {
             language: "en-US".into(),
             hinglish: false,
@@ -388,7 +358,7 @@ mod tests {
             format: LineFormat::MULAW_8000,
             meter: domain::ports::usage::Meter::default(),
         };
-        let mut clips = Clips::new(&endpoint, &server, None, &config);
+        let mut clips = Clips::new(&endpoint, stt, &client, None, &config);
         assert_eq!(
             (clips.language.as_deref(), clips.prompt.as_str()),
             (Some("en"), "Bharat, Ringback")

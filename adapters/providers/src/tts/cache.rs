@@ -18,7 +18,7 @@ use futures_util::{StreamExt, stream};
 use sha2::{Digest, Sha256};
 
 use self::{disk::Disk, flight::Flight, memory::Memory};
-use crate::tts::{provider::Pieces, sound_check::is_audible};
+use crate::{protocols::tts::provider::Pieces, tts::sound_check::is_audible};
 
 /// Maximum bytes in memory: about 17 minutes at 8 kHz.
 const MOST_MEMORY_BYTES: usize = 16 * 1024 * 1024;

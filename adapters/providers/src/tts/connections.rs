@@ -10,12 +10,14 @@ use std::{
 
 use domain::ports::synthesizer::VoiceConfig;
 
-use crate::tts::cache::{Keep, Kept, Key, SpeechCache};
-use crate::tts::{
-    directions::{Script, Written},
-    guarded::{Listener, guarded},
-    provider::{Pieces, Source, VoiceProvider},
-    sound_check::{least_samples, sounding},
+use crate::{
+    protocols::tts::provider::{Pieces, Source, VoiceProvider},
+    tts::{
+        cache::{Keep, Kept, Key, SpeechCache},
+        directions::{Script, Written},
+        guarded::{Listener, guarded},
+        sound_check::{least_samples, sounding},
+    },
 };
 use net::guard::Guard;
 

@@ -5,7 +5,7 @@ use domain::ports::synthesizer::{SpeechPiece, WordEnd};
 use futures_util::StreamExt;
 use media::session::Cue;
 
-use crate::tts::provider::Pieces;
+use crate::protocols::tts::provider::Pieces;
 
 /// Text with directions for the voice.
 #[derive(Debug, Clone, Default)]

@@ -7,11 +7,13 @@ use domain::ports::synthesizer::{SpeechError, SpeechPiece, WordEnd};
 use futures_util::{StreamExt, future::select_all};
 use tokio::time::{Instant, sleep_until};
 
-use crate::failure::Failure;
-use crate::tts::{
-    connections::{Connections, Fresh},
-    directions::Script,
-    provider::Pieces,
+use crate::{
+    failure::Failure,
+    protocols::tts::provider::Pieces,
+    tts::{
+        connections::{Connections, Fresh},
+        directions::Script,
+    },
 };
 use net::redact;
 

@@ -10,8 +10,7 @@ use domain::ports::synthesizer::SpeechPiece;
 use futures_util::{Stream, StreamExt, stream};
 use tokio::time::Instant;
 
-use crate::failure::Failure;
-use crate::tts::provider::Pieces;
+use crate::{failure::Failure, protocols::tts::provider::Pieces};
 use net::guard::{Guard, Pass, Verdict};
 
 /// Time without any audio after which a dropped synthesis counts against its provider.

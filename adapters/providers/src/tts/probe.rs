@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use tokio::time::{Instant, timeout};
 
 use crate::{
-    probe::ProbeError,
+    failure::probe::ProbeError,
     tts::{
         connections::Candidate,
         plain_config,

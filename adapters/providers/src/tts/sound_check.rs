@@ -6,8 +6,7 @@ use std::collections::VecDeque;
 use domain::ports::synthesizer::{SpeechPiece, VoiceConfig};
 use futures_util::{StreamExt, stream};
 
-use crate::failure::Failure;
-use crate::tts::provider::Pieces;
+use crate::{failure::Failure, protocols::tts::provider::Pieces};
 
 /// Peak level up to which audio is silent: -50 dB of full scale. A quiet voice peaks at -20 dB.
 const AUDIBLE: u16 = 100;

@@ -5,7 +5,7 @@ use net::guard::Guards;
 use providers::{
     check,
     config::ProviderConfig,
-    defaults::{CHECKED, DEFAULTS, ENDS},
+    registry::{CHECKED, PROVIDERS},
 };
 use serde_json::Value;
 use sim::{
@@ -36,21 +36,19 @@ async fn stub_of(provider: &'static str) -> StubHandle {
 
 #[test]
 fn the_providers_packages_know_each_default_and_tell_of_no_end_but_that_of_openais_voices() {
-    for row in DEFAULTS.iter().filter(|row| HOSTED.contains(&row.provider)) {
-        let voice = if row.provider == "deepgram" { row.voice } else { "" };
+    for of in PROVIDERS.iter().filter(|of| HOSTED.contains(&of.name)) {
+        let (provider, row) = (of.name, of.defaults());
+        let voice = if provider == "deepgram" { row.voice } else { "" };
         for (kind, model) in [("llm", row.llm), ("stt", row.stt), ("tts", row.tts), ("voice", voice)] {
             if model.is_empty() {
                 continue;
             }
-            let end = known_model(row.provider, kind, model).unwrap_or_else(|| panic!("{} {model}", row.provider));
-            let ends = ENDS
-                .iter()
-                .find(|(provider, ending, _)| (*provider, *ending) == (row.provider, model));
-            assert_eq!(end.as_deref(), ends.map(|(.., day)| *day), "{} {model}", row.provider);
+            let end = known_model(provider, kind, model).unwrap_or_else(|| panic!("{provider} {model}"));
+            let ends = of.ends.iter().find(|(ending, _)| *ending == model);
+            assert_eq!(end.as_deref(), ends.map(|(_, day)| *day), "{provider} {model}");
             assert!(
-                end.is_none() || (row.provider, kind) == ("openai", "tts"),
-                "{} {model}",
-                row.provider
+                end.is_none() || (provider, kind) == ("openai", "tts"),
+                "{provider} {model}"
             );
         }
     }
@@ -58,10 +56,11 @@ fn the_providers_packages_know_each_default_and_tell_of_no_end_but_that_of_opena
 
 #[test]
 fn the_days_on_which_models_of_openai_end_are_those_of_its_package() {
-    for (provider, model, day) in ENDS.iter().filter(|(provider, ..)| *provider == "openai") {
+    let openai = PROVIDERS.iter().find(|provider| provider.name == "openai").unwrap();
+    for (model, day) in openai.ends {
         let known = ["llm", "stt", "tts"]
             .iter()
-            .find_map(|kind| known_model(provider, kind, model));
+            .find_map(|kind| known_model(openai.name, kind, model));
         assert_eq!(known.flatten().as_deref(), Some(*day), "{model}");
     }
 }
@@ -137,8 +136,9 @@ async fn the_default_recognisers_and_voices_are_accepted_and_unknown_models_refu
 fn the_page_about_providers_lists_the_defaults() {
     let page = include_str!("../../../../docs/providers.md");
     assert!(page.contains(CHECKED), "the page names the day of the check");
-    for row in DEFAULTS {
-        let begin = format!("| `{}` |", row.provider);
+    for provider in PROVIDERS {
+        let row = provider.defaults();
+        let begin = format!("| `{}` |", provider.name);
         let line = page
             .lines()
             .find(|line| line.starts_with(&begin))

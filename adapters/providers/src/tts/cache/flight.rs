@@ -7,9 +7,11 @@ use futures_util::{StreamExt, stream};
 use std::sync::Arc;
 use tokio::sync::watch;
 
-use super::{Speech, locked};
-use crate::failure::Failure;
-use crate::tts::provider::Pieces;
+use crate::{
+    failure::Failure,
+    protocols::tts::provider::Pieces,
+    tts::cache::{Speech, locked},
+};
 
 #[derive(Debug, Clone)]
 enum Stage {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Key, Speech};
+use crate::tts::cache::{Key, Speech};
 
 #[derive(Debug)]
 pub(super) struct Memory {
