@@ -10,8 +10,10 @@ use serde_json::json;
 
 use crate::{
     endpoint::{Address, Endpoint},
-    protocols::llm::{api::LanguageApi, chat::Chat, format::Format, reply_stream::Protocol, sse},
-    protocols::tts::provider::SourceSettings,
+    protocols::{
+        llm::{api::LanguageApi, chat::Chat, format::Format, reply_stream::Protocol, sse},
+        tts::{http_audio, provider::SourceSettings},
+    },
     provider::{LlmWay, SttWay, TtsWay},
     registry::PROVIDERS,
     stt, tts,
@@ -64,7 +66,7 @@ pub fn voices(data: &[u8]) {
             endpoint: endpoint(provider.name, address),
             model: None,
             usual_model: tts.model,
-            client: reqwest::Client::default(),
+            client: http_audio::client(),
         });
         for line in lines(data) {
             source.fuzz(&config, line);

@@ -33,8 +33,8 @@ pub struct Provider {
     pub(crate) stt: Option<Stt>,
     /// Its voices.
     pub(crate) tts: Option<Tts>,
-    /// Its embeddings, at `/embeddings` as OpenAI has them.
-    pub(crate) embeddings: Option<()>,
+    /// Whether it offers `/embeddings` as OpenAI does.
+    pub(crate) embeddings: bool,
     /// Where it lists its language models.
     pub(crate) models: Option<List>,
     /// Where it lists its voices.
@@ -209,7 +209,7 @@ impl Provider {
         llm: None,
         stt: None,
         tts: None,
-        embeddings: None,
+        embeddings: false,
         models: None,
         voices: None,
         ends: &[],

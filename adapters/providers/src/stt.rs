@@ -19,6 +19,8 @@ use domain::ports::transcriber::{Capabilities, Transcriber, TranscriberConfig, T
 use media::format::LineFormat;
 use tokio::sync::oneshot;
 
+#[cfg(feature = "fuzzing")]
+pub(crate) use self::transcriptions::fuzzed;
 use self::{
     audio_buffer::{AudioBuffer, BATCH_MS, encode},
     choice::Choice,
@@ -34,10 +36,6 @@ use net::{
     http_client,
     socket::CONNECT_WITHIN,
 };
-
-/// Fuzzing entry point: reads an answer about a whole utterance.
-#[cfg(feature = "fuzzing")]
-pub(crate) use self::transcriptions::fuzzed;
 
 /// Recognisers in the order of preference.
 pub struct SpeechToText {

@@ -67,9 +67,8 @@ impl Embeddings {
     ///
     /// Returns an error if the provider has no embeddings or is not configured, or if no model is named.
     pub fn new(name: &ProviderName, settings: &ProviderSettings) -> Result<Self, NotConfigured> {
-        let has_embeddings = |known: &'static Provider| known.embeddings.as_ref();
-        let (known, ()) = registry::offering(&name.provider, "embeddings", has_embeddings)?;
-        let provider = known.name;
+        let has_embeddings = |known: &'static Provider| known.embeddings.then_some(&());
+        let provider = registry::offering(&name.provider, "embeddings", has_embeddings)?.0.name;
         let endpoint = settings.endpoint(provider)?.clone();
         let unnamed = || NotConfigured::NoModel(provider.to_owned());
         let model = name.model.clone().ok_or_else(unnamed)?;

@@ -27,7 +27,7 @@ pub(super) static GEMINI: Provider = Provider {
             ..Chat::PLAIN
         },
     ),
-    embeddings: Some(()),
+    embeddings: true,
     models: Some(MODELS),
     ends: &[("gemini-2.5-flash", "2026-12-01")],
     ..Provider::NONE

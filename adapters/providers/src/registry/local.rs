@@ -12,7 +12,7 @@ pub(super) static OLLAMA: Provider = Provider {
     name: "ollama",
     address: local(hosted!("OLLAMA", "http://127.0.0.1:11434/v1")),
     llm: Llm::api("", &Chat::PLAIN),
-    embeddings: Some(()),
+    embeddings: true,
     models: Some(MODELS),
     ..Provider::NONE
 };
@@ -22,7 +22,7 @@ pub(super) static VLLM: Provider = Provider {
     address: local(hosted!("VLLM", "http://127.0.0.1:8000/v1")),
     llm: Llm::api("", &Chat::PLAIN),
     stt: Stt::clips("openai/whisper-large-v3", 1_000),
-    embeddings: Some(()),
+    embeddings: true,
     models: Some(MODELS),
     ..Provider::NONE
 };
@@ -32,7 +32,7 @@ pub(super) static LLAMACPP: Provider = Provider {
     address: local(hosted!("LLAMACPP", "http://127.0.0.1:8080/v1")),
     // It serves only one model, whatever its name.
     llm: Llm::api("default", &Chat::PLAIN),
-    embeddings: Some(()),
+    embeddings: true,
     models: Some(MODELS),
     ..Provider::NONE
 };

@@ -25,7 +25,7 @@ pub(super) static OPENAI: Provider = Provider {
         takes: speech::takes,
         ..Tts::hosted("gpt-4o-mini-tts", "alloy", speech::voices)
     }),
-    embeddings: Some(()),
+    embeddings: true,
     models: Some(MODELS),
     voices: None,
     ends: &[

@@ -95,6 +95,7 @@ impl Args for PrivacyChoices {
             let argument = Arg::new(privacy.argument)
                 .long(privacy.argument)
                 .env(privacy.variable)
+                .value_name(privacy.variable.trim_start_matches("RINGBACK_"))
                 .help(privacy.help)
                 .default_value(privacy.default)
                 .action(ArgAction::Set)

@@ -19,7 +19,7 @@ pub fn list(config: &ProviderConfig, guards: &Guards, now: Timestamp) -> Vec<Ser
     let llm = names(|provider| provider.llm.is_some());
     let stt = names(|provider| provider.stt.is_some());
     let tts = names(|provider| provider.tts.is_some());
-    let vectors = names(|provider| provider.embeddings.is_some());
+    let vectors = names(|provider| provider.embeddings);
     let kinds = [
         (ServiceKind::Llm, "llm", llm, &*config.llm, Some(Kind::LanguageModel)),
         (ServiceKind::Stt, "stt", stt, &*config.stt, Some(Kind::SpeechToText)),
