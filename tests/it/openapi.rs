@@ -207,7 +207,7 @@ async fn a_field_that_a_patch_does_not_know_is_refused_even_if_it_is_null() {
     assert!(tried > 30, "{tried}");
 }
 
-/// Returns the routes as listed in the API's source files: path and method.
+/// Returns the routes that are listed in the API's source files apart from their descriptions: path and method.
 fn routes() -> Vec<(String, &'static str)> {
     let mut found = Vec::new();
     for file in files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters/rest/src")) {
@@ -232,7 +232,8 @@ fn routes() -> Vec<(String, &'static str)> {
 #[test]
 fn every_route_is_described() {
     let routes = routes();
-    assert!(routes.len() >= 16, "{routes:?}");
+    // The others are made of their descriptions.
+    assert!(routes.len() >= 7, "{routes:?}");
     for (path, method) in routes {
         let described = CLOSED["paths"].get(&path).and_then(|item| item.get(method)).is_some();
         assert!(described, "{method} {path} is not described");

@@ -67,7 +67,7 @@ pub struct SettingsPatch {
     pub timezone: Option<String>,
 }
 
-/// A transfer rule to create. The domain's table reads it.
+/// A transfer rule, as its account sets it.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewTransferRule {

@@ -7,7 +7,7 @@ use domain::agent::nullable;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::request::checked::{collect, flat, may_be_null};
+use crate::request::checked::{collect, flat, has_presets, may_be_null};
 
 /// Rules of a field that an answer does not repeat.
 const RULES: [&str; 7] = [
@@ -53,12 +53,9 @@ fn patch_of(of: &str, name: &str, all: &BTreeMap<String, Value>, patches: &mut B
     let mut schema = flat(&all[of], all);
     let required = schema["required"].clone();
     remove(&mut schema, &["required"]);
-    // Either all fields of a type have a default in its schema, or none.
-    let has_presets = properties_of(&mut schema).any(|(_, property)| property.get("default").is_some());
-    let about = schema["description"]
-        .as_str()
-        .map(|about| format!("Changes (RFC 7396): {about}"));
-    schema["description"] = about.into();
+    let has_presets = has_presets(&schema);
+    let about = schema["description"].as_str().unwrap_or_default();
+    schema["description"] = format!("Changes by RFC 7396; `null` resets a field to its default. {about}").into();
     for (name, property) in properties_of(&mut schema) {
         remove(property, &["default"]);
         let part = reference_of(property).map(str::to_owned);

@@ -60,6 +60,7 @@ impl Operation {
         let mut value = Map::new();
         value.insert("operationId".into(), json!(id));
         value.insert("summary".into(), json!(summary));
+        value.insert(EXTENSION.into(), json!(true));
         let mut operation = Self {
             method,
             path,
@@ -120,9 +121,9 @@ impl Operation {
         self
     }
 
-    /// Marks the operation as not in the service document.
-    pub fn ours(mut self) -> Self {
-        self.value.insert(EXTENSION.into(), json!(true));
+    /// Removes the mark of what is not in the service document.
+    pub fn in_service_document(mut self) -> Self {
+        self.value.shift_remove(EXTENSION);
         self
     }
 

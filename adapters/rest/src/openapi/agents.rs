@@ -82,7 +82,6 @@ fn test_call() -> Operation {
         "Talk to an agent over a WebSocket or in text",
     )
     .by(calls::test_call::create)
-    .ours()
     .idempotent()
     .note(
         "The call starts when the WebSocket is open, and ends when it closes. In text it starts at once, and ends after ten \
@@ -109,7 +108,6 @@ fn duplicate() -> Operation {
         "Create a copy of an agent",
     )
     .by(agents::duplicate::duplicate)
-    .ours()
     .note("Numbers that the agent answers are not copied, because one agent answers a number.")
     .idempotent()
     .optional_body::<AgentCopy>(json!({ "nothing": {}, "named": { "name": "Ava, evenings" } }))
@@ -133,13 +131,11 @@ fn versions() -> Vec<Operation> {
             "List the versions of an agent, newest first",
         )
         .by(agents::versions::list)
-        .ours()
         .note("Each save of an agent is a version. The last 200 are kept.")
         .paged()
         .page::<ShownVersion>(version),
         Operation::get(one, "getAgentVersion", "Read an agent as it was in a version")
             .by(agents::versions::show)
-            .ours()
             .ok_named("Agent", samples::agent()),
         Operation::get(
             "/public/v1/agents/{agentId}/versions/{version}/diff",
@@ -147,7 +143,6 @@ fn versions() -> Vec<Operation> {
             "Compare a version of an agent with another one",
         )
         .by(agents::versions::diff)
-        .ours()
         .query(
             "against",
             "Version to compare with; without it the present one",
@@ -161,7 +156,6 @@ fn versions() -> Vec<Operation> {
             "Make a version of an agent the present one",
         )
         .by(agents::versions::restore)
-        .ours()
         .note("A new save with the old content, which obeys the rules of `PATCH`.")
         .expects_version()
         .optional_body::<NoFields>(json!({ "nothing": {} }))
@@ -181,7 +175,6 @@ fn agents() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/agents", "listAgents", "List agents, newest first")
             .by(agents::list)
-            .ours()
             .query("tag", "Only agents with this tag", json!({ "type": "string" }))
             .query(
                 "search",
@@ -192,6 +185,7 @@ fn agents() -> Vec<Operation> {
             .page_named("Agent", samples::agent()),
         Operation::post("/public/v1/agents/create", "createAgent", "Create an agent")
             .by(agents::create)
+            .in_service_document()
             .note("Every field except the name and the prompt has a default.")
             .idempotent()
             .body_named(
@@ -216,11 +210,13 @@ fn agents() -> Vec<Operation> {
             "Read an agent with all defaults",
         )
         .by(agents::show)
+        .in_service_document()
         .warns_of("`workflow.nodes.ask.tools` names `t1`, and there is no such tool in this account")
         .versioned()
         .ok_named("Agent", samples::agent()),
         Operation::patch("/public/v1/agents/{agentId}", "updateAgent", "Change an agent")
             .by(agents::patch)
+            .in_service_document()
             .note(
                 "A JSON merge patch (RFC 7396): objects merge at any depth, arrays are replaced whole, `null` resets a \
                  field to its default.",
@@ -244,7 +240,6 @@ fn agents() -> Vec<Operation> {
             ),
         Operation::delete("/public/v1/agents/{agentId}", "deleteAgent", "Delete an agent")
             .by(agents::delete)
-            .ours()
             .deletes("AgentDeleted", "agentId", &json!(samples::AGENT))
             .conflict(
                 "in_use",

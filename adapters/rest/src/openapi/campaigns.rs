@@ -41,6 +41,7 @@ fn list() -> Operation {
         "List campaigns, newest first, without their contacts",
     )
     .by(campaigns::list)
+    .in_service_document()
     .query(
         "name",
         "Text contained in the name, in any case",
@@ -85,7 +86,6 @@ fn linked(operation: Operation) -> Operation {
 fn create() -> Operation {
     let operation = Operation::post("/public/v1/campaigns", "createCampaign", "Create a campaign")
         .by(campaigns::create::create)
-        .ours()
         .idempotent()
         .body::<NewCampaign>(json!({
             "launched": {
@@ -127,6 +127,7 @@ fn create_csv() -> Operation {
         "Create a campaign from a file",
     )
     .by(campaign_csv::create)
+    .in_service_document()
     .note(
         "Nothing is saved or dialed unless every row is valid. `phoneNumber phone mobile mobileNumber \
              number contactNumber telephone` are headers of the phone column, `name` and `email` of their columns; \
@@ -158,7 +159,6 @@ fn check_csv() -> Operation {
         "Check a file of contacts without saving anything",
     )
     .by(campaign_csv::dry_run::check)
-    .ours()
     .note("A file without usable rows or columns is refused as in an upload.")
     .form::<CsvToCheck>(json!({ "file": { "file": file, "agentId": samples::AGENT } }))
     .warns_of(
@@ -182,7 +182,6 @@ fn one() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/campaigns/{campaignId}", "getCampaign", "Read a campaign")
             .by(campaigns::show)
-            .ours()
             .warns()
             .versioned()
             .ok::<Campaign>(samples::campaign_detail()),
@@ -192,6 +191,7 @@ fn one() -> Vec<Operation> {
             "Change a campaign that is not running",
         )
         .by(campaigns::update::patch)
+        .in_service_document()
         .note("Changing contacts, agent or schedule replaces a waiting job.")
         .body::<CampaignPatch>(json!({
             "nothing": {},
@@ -221,7 +221,6 @@ fn one() -> Vec<Operation> {
             "Delete a campaign",
         )
         .by(campaigns::update::delete)
-        .ours()
         .deletes("CampaignDeleted", "campaignId", &json!(samples::CAMPAIGN))
         .conflict("campaign_running", RUNNING)
         .conflict(
@@ -234,6 +233,7 @@ fn one() -> Vec<Operation> {
             "Dial on a schedule",
         )
         .by(campaigns::update::schedule)
+        .in_service_document()
         .note(
             "Dialing starts at `startTime` in the time zone, pauses after `endTime` and resumes at the next \
                  day's `startTime`. A paused or stopped campaign resumes at its `startIndex`.",
@@ -265,7 +265,6 @@ fn commands() -> Vec<Operation> {
     vec![
         Operation::post("/public/v1/campaigns/{campaignId}/launch", "launchCampaign", "Dial now")
             .by(campaigns::launch)
-            .ours()
             .optional_body::<NoFields>(nothing())
             .warns()
             .versioned()
@@ -282,7 +281,6 @@ fn commands() -> Vec<Operation> {
             "Pause dialing",
         )
         .by(campaigns::pause)
-        .ours()
         .note("Calls in progress continue to their end; no dial starts later than five seconds after the response.")
         .optional_body::<NoFields>(nothing())
         .warns()
@@ -294,7 +292,6 @@ fn commands() -> Vec<Operation> {
         ),
         Operation::post("/public/v1/campaigns/{campaignId}/stop", "stopCampaign", "End dialing")
             .by(campaigns::stop)
-            .ours()
             .optional_body::<StopOptions>(json!({ "nothing": {}, "now": { "hangUp": true } }))
             .warns()
             .versioned()
@@ -326,7 +323,6 @@ fn more_to_dial() -> Vec<Operation> {
             "Add contacts to a campaign",
         )
         .by(campaigns::add::add)
-        .ours()
         .note(note)
         .idempotent()
         .body::<MoreContacts>(json!({
@@ -341,7 +337,6 @@ fn more_to_dial() -> Vec<Operation> {
             "Add the contacts of a file to a campaign",
         )
         .by(campaign_csv::add)
-        .ours()
         .note(note)
         .idempotent()
         .form::<MoreCsvContacts>(json!({ "file": { "file": "phone,name\n+15550100010,Maria\n" } }))
@@ -354,7 +349,6 @@ fn more_to_dial() -> Vec<Operation> {
             "Call contacts again that were not reached",
         )
         .by(campaigns::call_again::call_again)
-        .ours()
         .note(
             "Each contact whose last outcome is named gets one more attempt, due at once. A call of unknown outcome \
              is not repeated. A completed campaign is paused afterwards; launch it to dial.",
@@ -382,7 +376,6 @@ fn more_to_dial() -> Vec<Operation> {
                 "Create a draft with the settings and contacts of a campaign",
             )
             .by(campaigns::duplicate::duplicate)
-            .ours()
             .idempotent()
             .optional_body::<CampaignCopy>(json!({
                 "nothing": {},
@@ -424,7 +417,6 @@ fn results() -> Vec<Operation> {
             "Get the events of a campaign",
         )
         .by(campaigns::events::stream)
-        .ours()
         .note(
             "Server-sent events: `campaign` (status, progress, and the `reason` of `delayed` or `failed`) \
                  and `conversation` (conversationId, contact, contactName, variables, status), each with the complete current value; a new reader \
@@ -443,7 +435,6 @@ fn results() -> Vec<Operation> {
             "List the results of each contact",
         )
         .by(campaigns::results::list)
-        .ours()
         .query(
             "status",
             "Only contacts with this status",
@@ -462,7 +453,6 @@ fn results() -> Vec<Operation> {
             "Get the results as a file",
         )
         .by(campaigns::results::file)
-        .ours()
         .note(
             "Cells that a spreadsheet would interpret as formulas are escaped, phone numbers and other numbers aside. A \
              column `collected.NAME` for each collected value, and the contacts' own columns, follow those of the result. \

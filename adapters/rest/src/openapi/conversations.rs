@@ -122,7 +122,6 @@ pub fn operations() -> Vec<Operation> {
             "Delete a conversation with all its content",
         )
         .by(conversations::delete::delete)
-        .ours()
         .deletes("ConversationDeleted", "conversationId", &json!(samples::CONVERSATION))
         .conflict("in_use", "the conversation is in progress; end it and try again"),
         Operation::get(
@@ -131,6 +130,7 @@ pub fn operations() -> Vec<Operation> {
             "Read a conversation",
         )
         .by(conversations::show)
+        .in_service_document()
         .query(
             "include",
             "`turns` adds the turns",
@@ -159,7 +159,6 @@ pub fn operations() -> Vec<Operation> {
             "Hang up",
         )
         .by(conversations::end::end)
-        .ours()
         .note("Responds when the conversation is over, or after ten seconds. An unanswered call is cancelled.")
         .optional_body::<NoFields>(json!({ "nothing": {} }))
         .ok::<Conversation>(samples::conversation())
@@ -170,7 +169,6 @@ pub fn operations() -> Vec<Operation> {
             "Get the recording of a conversation",
         )
         .by(conversations::recording::recording)
-        .ours()
         .header("Range", "Requested bytes, such as `bytes=0-65535`")
         .raw(
             "200",
@@ -198,7 +196,6 @@ pub fn operations() -> Vec<Operation> {
             "Get the peaks of a recording, to draw its waveform",
         )
         .by(conversations::peaks::show)
-        .ours()
         .query(
             "points",
             "Most peaks of a channel",
@@ -214,7 +211,7 @@ pub fn operations() -> Vec<Operation> {
 }
 
 fn record(path: &'static str, id: &str, summary: &str) -> Operation {
-    Operation::get(path, id, summary).ours().paged()
+    Operation::get(path, id, summary).paged()
 }
 
 fn list() -> Operation {
@@ -224,7 +221,8 @@ fn list() -> Operation {
             "listConversations",
             "List conversations, newest first",
         )
-        .by(conversations::list),
+        .by(conversations::list)
+        .in_service_document(),
     )
     .query(
         "include",
@@ -258,7 +256,6 @@ fn export() -> Operation {
         "Get conversations as a file, newest first",
     )
     .by(conversations::export::export))
-    .ours()
     .query(
         "format",
         "`csv`: one row per conversation. `jsonl`: one conversation per line, as JSON",
@@ -379,7 +376,6 @@ fn call() -> Operation {
     });
     Operation::post("/public/v1/calls", "createCall", "Place a call")
         .by(calls::create)
-        .ours()
         .idempotent()
         .body::<NewCall>(json!({
             "call": {
@@ -415,7 +411,6 @@ fn inbound_call() -> Operation {
         "Call an agent over a WebSocket",
     )
     .by(calls::inbound::create)
-    .ours()
     .idempotent()
     .note("The call starts when the WebSocket is open, and ends when it closes.")
     .body::<NewInboundCall>(json!({

@@ -1,100 +1,23 @@
 //! Live calls: their list, and commands to them.
 
-use domain::ports::language_model::NoteScope;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::described::{common::PhoneNumberSent, operation::Operation, samples};
 use crate::{
+    described::{operation::Operation, samples},
     resources::{
         calls::{self, in_progress::LiveCall},
-        conversations::live::{self, commands::CommandTaken, text::TextAnswer, tickets::LiveTicket},
+        conversations::live::{
+            self,
+            commands::{CommandTaken, NewDigits, NewInstructions, NewTransfer, NewWords},
+            text::{NewText, TextAnswer},
+            tickets::{LiveTicket, NewTicket},
+        },
     },
-    state::live_access::TicketPurpose,
 };
 
 /// Answer of an account that allows nobody to follow its calls.
 const OFF: &str = "the account's safeguard `liveListening` is false";
-
-/// A text of at most 1,000 characters that is not blank and has no control characters but white space.
-#[derive(ToSchema)]
-#[schema(
-    min_length = 1,
-    max_length = 1_000,
-    pattern = r"^[^\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]*[^\s\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069][^\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]*$",
-    example = "One moment please."
-)]
-pub struct CommandText(pub String);
-
-/// Words of the user.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewText {
-    /// The words.
-    pub text: CommandText,
-}
-
-/// Words for the agent to say.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewWords {
-    /// The words.
-    pub text: CommandText,
-    /// Whether they replace what the agent says or is about to say; false by default.
-    pub interrupt: Option<bool>,
-}
-
-/// A transfer to make.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewTransfer {
-    /// Destination.
-    pub phone_number: PhoneNumberSent,
-    /// Kind of the transfer; `blind` by default.
-    pub transfer_type: Option<TransferType>,
-    /// Words to the caller before the transfer; a standard sentence by default.
-    pub message: Option<CommandText>,
-}
-
-/// Kind of a transfer.
-#[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
-pub enum TransferType {
-    /// The caller hears the destination ring.
-    Blind,
-    /// The agent stays with the caller until the destination answers.
-    Conference,
-    /// The caller's SIP peer calls the destination.
-    SipRefer,
-}
-
-/// Keys to press.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewDigits {
-    /// `0` to `9`, `*`, `#`, `A` to `D`, and `w` for a pause of half a second.
-    #[schema(min_length = 1, max_length = 64, pattern = "^[0-9*#A-Dw]+$")]
-    pub digits: String,
-}
-
-/// A note to the model.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewInstructions {
-    /// The note.
-    pub text: CommandText,
-    /// How long the note holds; `call` by default.
-    pub r#for: Option<NoteScope>,
-}
-
-/// A ticket to ask for.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewTicket {
-    /// Purpose.
-    #[serde(rename = "for")]
-    pub purpose: TicketPurpose,
-}
 
 /// Returns the operations of clients that follow a call.
 fn following() -> Vec<Operation> {
@@ -110,7 +33,6 @@ fn following() -> Vec<Operation> {
             "followCall",
             "Follow a live call",
         )
-        .ours()
         .note("Server-sent events `state`, `words`, `operator`, `node`, `turn`, `lost` and `end`.")
         .raw(
             "200",
@@ -126,7 +48,6 @@ fn following() -> Vec<Operation> {
             "createLiveTicket",
             "Get a ticket for a WebSocket to a live call",
         )
-        .ours()
         .body::<NewTicket>(json!({ "listen": { "for": "listen" } }))
         .created::<LiveTicket>(json!({
             "ticket": ticket, "for": "listen", "url": address, "expiresAt": "2026-01-01T00:00:30.000Z",
@@ -139,7 +60,6 @@ fn following() -> Vec<Operation> {
             "listenToCall",
             "Listen to a live call",
         )
-        .ours()
         .keyless()
         .note("Opens a WebSocket. The ticket takes the place of a key.")
         .query("ticket", "Ticket for `listen`", json!({ "type": "string" }))
@@ -171,7 +91,6 @@ fn operating() -> Operation {
         "operateCall",
         "Take a live call over",
     )
-    .ours()
     .keyless()
     .note("Opens a WebSocket. The ticket takes the place of a key.")
     .query("ticket", "Ticket for `operate`", json!({ "type": "string" }))
@@ -207,7 +126,6 @@ fn texting() -> Operation {
         "sendText",
         "Say something to the agent of a test call in text",
     )
-    .ours()
     .note("The answer comes when the agent has said its turn, after 50 s at the latest. Texts are answered one at a time.")
     .body::<NewText>(json!({ "a question": { "text": "Are you open on Monday?" } }))
     .ok::<TextAnswer>(json!({
@@ -290,7 +208,6 @@ fn list() -> Operation {
         "List the calls in progress, newest first",
     )
     .by(calls::in_progress::list)
-    .ours()
     .note("Contains the calls of all nodes, from the dial or the announcement to the end.")
     .query("agentId", "Only calls of this agent", uuid())
     .query("campaignId", "Only calls of this campaign", uuid())
@@ -307,7 +224,6 @@ fn list() -> Operation {
 
 fn command<T: ToSchema>(path: &'static str, id: &str, summary: &str, examples: Value) -> Operation {
     Operation::post(path, id, summary)
-        .ours()
         .body::<T>(examples)
         .ok::<CommandTaken>(json!({ "conversationId": samples::CONVERSATION }))
         .conflict("invalid_transition", "not possible now: the call is `ringing`")

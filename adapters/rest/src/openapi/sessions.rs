@@ -22,7 +22,6 @@ pub fn operations() -> Vec<Operation> {
     let ended = json!({ "sessionId": samples::SESSION, "ended": true });
     vec![
         Operation::post("/public/v1/session", "signIn", "Sign a browser in")
-            .ours()
             .keyless()
             .note(
                 "Sets the session's cookie. Needs the header `Origin` with the service's own address, which must be HTTPS \
@@ -51,18 +50,15 @@ pub fn operations() -> Vec<Operation> {
             .fails(503, "storage_full", "the database's disk is full: nothing can be stored until there is room; try again"),
         Operation::get("/public/v1/session", "listSessions", "List the account's sessions")
             .by(session::list)
-            .ours()
             .note("Newest first, without those that have ended.")
             .paged()
             .page::<Session>(sample()),
         Operation::delete("/public/v1/session", "signOut", "Sign out")
             .by(session::sign_out)
-            .ours()
             .note("Ends the session whose cookie the request carries, and removes the cookie.")
             .ok::<SessionEnded>(ended.clone()),
         Operation::delete("/public/v1/session/{sessionId}", "endSession", "End a session")
             .by(session::end)
-            .ours()
             .note("Its cookie is refused at once, and its event streams end within seconds.")
             .ok::<SessionEnded>(ended),
     ]

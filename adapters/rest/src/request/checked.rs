@@ -301,8 +301,8 @@ impl Check<'_> {
             };
             sound.extend(value.map(|value| (name.clone(), value)));
         }
-        let required = schema["required"].as_array().into_iter().flatten();
-        for name in required.filter_map(Value::as_str) {
+        let required = schema["required"].as_array().filter(|_| !has_presets(schema));
+        for name in required.into_iter().flatten().filter_map(Value::as_str) {
             let may_be_null = self.takes_null && may_be_null(&schema["properties"][name]);
             if map.get(name).is_none_or(|value| value.is_null() && !may_be_null) {
                 self.report(&joined(path, name), "required", "is required".into());
@@ -401,6 +401,13 @@ impl Check<'_> {
         }
         Some(number.into())
     }
+}
+
+/// Returns whether what is missing of an object has defaults, although an answer has all of it. Either all fields of a type
+/// have a default, or none in its schema.
+pub fn has_presets(schema: &Value) -> bool {
+    let mut properties = schema["properties"].as_object().into_iter().flatten();
+    properties.any(|(_, property)| property.get("default").is_some())
 }
 
 /// Returns whether a value may be null.

@@ -251,7 +251,6 @@ pub fn operations() -> Vec<Operation> {
     let time = || json!({ "type": "integer", "minimum": 0 });
     let operation = Operation::get("/public/v1/analytics", "getAnalytics", "Count ended calls")
         .by(show)
-        .ours()
         .note(
             "A call is counted under its start, shortly after its end and analysis. Times are widened to whole hours \
              (`groupBy=hour`) or days, in UTC. At most 31 days can be read with `groupBy=hour`, else 366.",

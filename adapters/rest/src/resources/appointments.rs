@@ -125,7 +125,6 @@ pub fn operations() -> Vec<Operation> {
         "List booked appointments by their start",
     )
     .by(list)
-    .ours()
     .note("Contains all appointments that calls booked, not those that were only agreed on.")
     .query("agentId", "Only appointments that this agent booked", uuid())
     .query("campaignId", "Only appointments of this campaign's calls", uuid())

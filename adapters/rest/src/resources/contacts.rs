@@ -297,7 +297,6 @@ pub fn operations() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/contacts", "listContacts", "List contacts, newest first")
             .by(list)
-            .ours()
             .query(
                 "search",
                 "Text contained in the name or number",
@@ -307,6 +306,7 @@ pub fn operations() -> Vec<Operation> {
             .page::<Contact>(samples::contact()),
         Operation::post("/public/v1/contacts", "createContact", "Save a contact")
             .by(create)
+            .in_service_document()
             .idempotent()
             .body::<bodies::NewContact>(json!({ "least": { "phoneNumber": "0015550100010" }, "more": sent }))
             .created::<Contact>(samples::contact())
@@ -321,11 +321,9 @@ pub fn operations() -> Vec<Operation> {
             .conflict("contact_exists", EXISTS),
         Operation::get("/public/v1/contacts/{contactId}", "getContact", "Read a contact")
             .by(show)
-            .ours()
             .ok::<Contact>(samples::contact()),
         Operation::patch("/public/v1/contacts/{contactId}", "updateContact", "Change a contact")
             .by(patch)
-            .ours()
             .body::<bodies::ContactPatch>(json!({
                 "nothing": {},
                 "some": { "name": "Maria Silva", "city": "Porto" },
@@ -340,6 +338,7 @@ pub fn operations() -> Vec<Operation> {
             ),
         Operation::delete("/public/v1/contacts/{contactId}", "deleteContact", "Delete a contact")
             .by(delete)
+            .in_service_document()
             .query(
                 "erase",
                 "Also erase what calls stored about this person",
@@ -362,13 +361,11 @@ pub fn do_not_call() -> Vec<Operation> {
             "List the numbers that are not called",
         )
         .by(do_not_call::list)
-        .ours()
         .query("search", "Digits contained in the number", json!({ "type": "string" }))
         .paged()
         .page::<DoNotCallEntry>(listed),
         Operation::post("/public/v1/do-not-call", "addDoNotCall", "Never call a number")
             .by(do_not_call::add)
-            .ours()
             .note("A number that is already on the list stays unchanged.")
             .body::<bodies::NewDoNotCallEntry>(json!({ "number": { "phoneNumber": "+15550100010" } }))
             .created::<DoNotCallEntry>(entry)
@@ -383,7 +380,6 @@ pub fn do_not_call() -> Vec<Operation> {
             "Allow calls to a number again",
         )
         .by(do_not_call::remove)
-        .ours()
-        .deletes("DoNotCallDeleted", "phoneNumber", &json!(samples::PHONE)),
+        .ok::<DoNotCallDeleted>(json!({ "phoneNumber": samples::PHONE, "deleted": true })),
     ]
 }

@@ -33,7 +33,6 @@ fn search() -> Operation {
         "Find the passages that answer a question",
     )
     .by(search::search)
-    .ours()
     .note("Searches the documents as a call does.")
     .body::<search::KnowledgeQuestion>(json!({
         "agent": { "question": "What is a check-up?", "agentId": samples::AGENT },
@@ -80,6 +79,7 @@ fn documents() -> Vec<Operation> {
                 "Create a document from a URL",
             )
             .by(document::from_url)
+            .in_service_document()
             .idempotent()
             .body::<document::NewUrlDocument>(
                 json!({ "page": { "url": "https://example.com/hours", "name": "Opening hours" } }),
@@ -95,7 +95,6 @@ fn documents() -> Vec<Operation> {
                 "Create a document from a text",
             )
             .by(document::from_text)
-            .ours()
             .idempotent()
             .body::<document::NewTextDocument>(
                 json!({ "text": { "name": "Prices", "text": "A check-up is 60 euros." } }),
@@ -109,14 +108,15 @@ fn documents() -> Vec<Operation> {
                 "Create a document from a file",
             )
             .by(document::from_file)
-            .ours()
             .idempotent()
             .form::<bodies::NewFileDocument>(json!({ "text": { "file": "A check-up is 60 euros.", "name": "Prices" } }))
             .created::<Document>(file)
             .invalid("file", "required", "is required"),
         ),
         sorted(
-            Operation::get("/public/v1/knowledge-base/documents", "listDocuments", "List documents").by(document::list),
+            Operation::get("/public/v1/knowledge-base/documents", "listDocuments", "List documents")
+                .by(document::list)
+                .in_service_document(),
         )
         .sorted_page::<Document>(samples::document()),
         Operation::get(
@@ -125,7 +125,6 @@ fn documents() -> Vec<Operation> {
             "Read a document",
         )
         .by(document::show)
-        .ours()
         .ok::<Document>(samples::document()),
         Operation::get(
             "/public/v1/knowledge-base/documents/{documentId}/text",
@@ -133,7 +132,6 @@ fn documents() -> Vec<Operation> {
             "Read the text of a document",
         )
         .by(document::text)
-        .ours()
         .ok::<DocumentText>(json!({ "documentId": samples::DOCUMENT, "text": "A check-up is 60 euros." })),
         Operation::delete(
             "/public/v1/knowledge-base/documents/{documentId}",
@@ -141,7 +139,6 @@ fn documents() -> Vec<Operation> {
             "Delete a document",
         )
         .by(document::delete)
-        .ours()
         .deletes("DocumentDeleted", "documentId", &json!(samples::DOCUMENT))
         .conflict("in_use", "the group `Practice` holds this document"),
     ]
@@ -150,15 +147,18 @@ fn documents() -> Vec<Operation> {
 fn groups() -> Vec<Operation> {
     let unknown = "there is no document `0198d1a0-0000-7000-8000-0000000000ff` in this account";
     vec![
-        sorted(Operation::get("/public/v1/knowledge-base/groups", "listGroups", "List groups").by(group::list))
-            .sorted_page::<Group>(samples::group()),
+        sorted(
+            Operation::get("/public/v1/knowledge-base/groups", "listGroups", "List groups")
+                .by(group::list)
+                .in_service_document(),
+        )
+        .sorted_page::<Group>(samples::group()),
         Operation::post(
             "/public/v1/knowledge-base/groups",
             "createGroup",
             "Create a group of documents",
         )
         .by(group::create)
-        .ours()
         .idempotent()
         .body::<group::NewGroup>(json!({ "empty": { "name": "Practice" } }))
         .created::<Group>(samples::group())
@@ -168,7 +168,6 @@ fn groups() -> Vec<Operation> {
         .invalid("documentIds[0]", "not_found", unknown),
         Operation::get("/public/v1/knowledge-base/groups/{groupId}", "getGroup", "Read a group")
             .by(group::show)
-            .ours()
             .ok::<Group>(samples::group()),
         Operation::patch(
             "/public/v1/knowledge-base/groups/{groupId}",
@@ -176,7 +175,6 @@ fn groups() -> Vec<Operation> {
             "Change a group",
         )
         .by(group::patch)
-        .ours()
         .body::<group::GroupPatch>(json!({ "nothing": {}, "some": { "name": "Practice, autumn" } }))
         .ok::<Group>(samples::group())
         .invalid("documentIds[0]", "not_found", unknown)
@@ -190,7 +188,6 @@ fn groups() -> Vec<Operation> {
             "Delete a group",
         )
         .by(group::delete)
-        .ours()
         .deletes("GroupDeleted", "groupId", &json!(samples::GROUP))
         .conflict("in_use", "the agent `Ava` holds this group"),
     ]

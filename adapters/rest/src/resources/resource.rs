@@ -145,12 +145,10 @@ pub fn operations<R: Resource, B: ToSchema>(examples: &Examples) -> [Operation; 
             &format!("List {things}, newest first"),
         )
         .by(index::<R>)
-        .ours()
         .paged()
         .page::<R::Shown>(shown()),
         Operation::post(list, &named("create"), &about("Create"))
             .by(create::<R>)
-            .ours()
             .idempotent()
             .creates::<B>(examples.new.clone())
             .versioned()
@@ -160,12 +158,10 @@ pub fn operations<R: Resource, B: ToSchema>(examples: &Examples) -> [Operation; 
             .link("delete", &named("delete"), id, &pointer),
         Operation::get(one, &named("get"), &about("Read"))
             .by(show::<R>)
-            .ours()
             .versioned()
             .ok::<R::Shown>(shown()),
         Operation::patch(one, &named("update"), &about("Change"))
             .by(patch::<R>)
-            .ours()
             .changes::<B>(
                 &format!("{}Patch", R::Shown::name()),
                 json!({ "nothing": {}, "some": examples.change }),
@@ -174,7 +170,6 @@ pub fn operations<R: Resource, B: ToSchema>(examples: &Examples) -> [Operation; 
             .ok::<R::Shown>(shown()),
         Operation::delete(one, &named("delete"), &about("Delete"))
             .by(delete::<R>)
-            .ours()
             .deletes(&format!("{type_name}Deleted"), id, &examples.shown[id]),
     ]
 }

@@ -10,7 +10,7 @@ use domain::{
     id::{AccountId, AttemptId},
     secret_token::{SecretToken, TokenHash},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
@@ -28,7 +28,7 @@ pub(crate) const LASTS: Duration = Duration::from_secs(30);
 pub(crate) const MOST_OF_A_CALL: usize = 50;
 
 /// Purpose of a ticket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TicketPurpose {
     /// Hear the call.
@@ -38,9 +38,6 @@ pub enum TicketPurpose {
 }
 
 impl TicketPurpose {
-    /// All purposes.
-    pub const ALL: [Self; 2] = [Self::Listen, Self::Operate];
-
     /// Returns its word in the API, which is also the last part of the WebSocket's path.
     pub fn as_str(self) -> &'static str {
         match self {

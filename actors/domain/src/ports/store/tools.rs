@@ -47,7 +47,7 @@ pub enum ToolMethod {
     Delete,
 }
 
-/// An HTTP tool. As JSON it is the body of the request that creates it.
+/// An HTTP tool, as its account sets it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = NewHttpTool)]
 #[serde(rename_all = "camelCase")]

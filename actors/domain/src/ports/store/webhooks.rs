@@ -25,7 +25,7 @@ pub const RECENT_DELIVERIES: i64 = 1_000;
 /// Error of deliveries that were pending when their endpoint was disabled.
 pub const DISABLED: &str = "the endpoint was disabled";
 
-/// A webhook endpoint, as its account sets it. As JSON it is the body of the request that creates it.
+/// A webhook endpoint, as its account sets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[schema(as = NewWebhook)]
 #[serde(rename_all = "camelCase")]

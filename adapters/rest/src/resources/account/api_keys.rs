@@ -281,13 +281,11 @@ pub fn operations() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/me/api-keys", "listApiKeys", "List the account's keys")
             .by(list)
-            .ours()
             .note("Newest first, without the keys themselves.")
             .paged()
             .page::<ApiKeyDetails>(sample()),
         Operation::post("/public/v1/me/api-keys", "createApiKey", "Add a key")
             .by(create)
-            .ours()
             .note("The key is shown only once. An account has at most 100 added keys.")
             .body::<NewApiKey>(json!({
                 "dashboard": { "name": "dashboard", "scopes": ["read", "live"] },
@@ -305,7 +303,6 @@ pub fn operations() -> Vec<Operation> {
             ),
         Operation::patch("/public/v1/me/api-keys/{keyId}", "updateApiKey", "Change a key")
             .by(change)
-            .ours()
             .note("Applies to the next request with the key. A key gives only scopes that it has itself.")
             .body::<ApiKeyPatch>(json!({
                 "name": { "name": "wallboard", "scopes": ["read"] },
@@ -321,7 +318,6 @@ pub fn operations() -> Vec<Operation> {
             .conflict("in_use", OWN),
         Operation::delete("/public/v1/me/api-keys/{keyId}", "deleteApiKey", "Delete a key")
             .by(delete)
-            .ours()
             .note("The key stops working at once. The sessions opened with it end, except one that sends this request.")
             .deletes("ApiKeyDeleted", "keyId", &json!(samples::API_KEY))
             .conflict("in_use", OWN),

@@ -192,7 +192,7 @@ const NOTE: &str = "The same for all accounts. Lists are kept for 10 minutes. A 
                     named in `unavailable`. At most 1,000 items of each provider are listed.";
 
 fn of_provider(operation: Operation, schema: Value) -> Operation {
-    let operation = operation.ours().note(NOTE);
+    let operation = operation.note(NOTE);
     operation.query("provider", "Only this provider", schema).invalid(
         "provider",
         "invalid_value",
@@ -226,7 +226,6 @@ pub fn operations() -> Vec<Operation> {
         "Get the sample of a voice",
     )
     .by(preview)
-    .ours()
     .note("The audio at the voice's `previewUrl`, at most 10 MiB, for pages that may load nothing from elsewhere.")
     .query("voiceId", "A `voiceId` of the list; required", schema())
     .raw(

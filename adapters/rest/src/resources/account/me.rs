@@ -155,11 +155,11 @@ pub async fn rotate_webhook_secret(
 pub fn service() -> Vec<Operation> {
     vec![
         Operation::get("/public/health", "health", "Check whether the service is reachable")
+            .in_service_document()
             .keyless()
             .ok::<Health>(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
             .fails(503, "unavailable", "the database is not available; try again"),
         Operation::get("/public/openapi.json", "openapi", "Get this description")
-            .ours()
             .keyless()
             .raw(
                 "200",
@@ -178,6 +178,7 @@ pub fn operations() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/me", "me", "Get the account of the key")
             .by(show)
+            .in_service_document()
             .ok::<Identity>(json!({ "userId": samples::USER, "email": samples::EMAIL })),
         Operation::post(
             "/public/v1/me/api-key/regenerate",
@@ -185,7 +186,6 @@ pub fn operations() -> Vec<Operation> {
             "Replace the account's own key",
         )
         .by(regenerate_key)
-        .ours()
         .note(
             "The old key stops working at once, and added keys stay. The new one has all scopes and is shown only once. The \
              sessions opened with the old key end, except one that sends this request.",
@@ -194,11 +194,9 @@ pub fn operations() -> Vec<Operation> {
         .ok::<ApiKey>(json!({ "apiKey": "rb_3f9c1d2e4b5a69788796a5b4c3d2e1f0" })),
         Operation::get("/public/v1/me/settings", "getSettings", "Read the account's settings")
             .by(settings)
-            .ours()
             .ok::<AccountSettings>(sample.clone()),
         Operation::patch("/public/v1/me/settings", "updateSettings", "Change the account's settings")
             .by(change_settings)
-            .ours()
             .note("They apply to numbers, files and exports from the response on.")
             .body::<bodies::SettingsPatch>(json!({ "nothing": {}, "some": sample }))
             .ok::<AccountSettings>(sample)
@@ -209,7 +207,6 @@ pub fn operations() -> Vec<Operation> {
             "Get the secret that signs webhook deliveries",
         )
         .by(webhook_secret)
-        .ours()
         .ok::<WebhookSecret>(secret.clone()),
         Operation::post(
             "/public/v1/me/webhook-secret/rotate",
@@ -217,7 +214,6 @@ pub fn operations() -> Vec<Operation> {
             "Replace the secret that signs webhook deliveries",
         )
         .by(rotate_webhook_secret)
-        .ours()
         .note("The old secret stays valid for 24 hours.")
         .optional_body::<NoFields>(json!({ "nothing": {} }))
         .ok::<WebhookSecret>(secret),

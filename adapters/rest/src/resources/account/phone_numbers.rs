@@ -3,10 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use axum::{
-    extract::State,
-    routing::{get, patch},
-};
+use axum::extract::State;
 use domain::{
     agent,
     id::AgentId,
@@ -276,7 +273,6 @@ pub fn operations() -> Vec<Operation> {
             "List phone numbers and their agents",
         )
         .by(list)
-        .ours()
         .note(&format!(
             "The numbers that agents of the account name, and those of the carriers that no agent of another account \
              names, in the order of their digits. The lists of {} are kept for 10 minutes; the numbers of a carrier that \
@@ -291,7 +287,6 @@ pub fn operations() -> Vec<Operation> {
             "Assign a number to an agent, or take it from all",
         )
         .by(assign)
-        .ours()
         .note(
             "Has the effect of a change of the agent's `phoneNumbers`, with the same rules. Agents that only rotate \
              the number as a caller ID keep it.",

@@ -193,7 +193,7 @@ impl Destinations {
 }
 
 /// Code of a number that must not be dialed.
-const NOT_ALLOWED: &str = "destination_not_allowed";
+pub const NOT_ALLOWED: &str = "destination_not_allowed";
 
 fn sample() -> Value {
     json!({
@@ -213,7 +213,6 @@ pub fn operations() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/safeguards", "getSafeguards", "Read the account's rules")
             .by(show)
-            .ours()
             .ok::<Safeguards>(sample()),
         Operation::patch(
             "/public/v1/safeguards",
@@ -221,7 +220,6 @@ pub fn operations() -> Vec<Operation> {
             "Change the account's rules",
         )
         .by(patch)
-        .ours()
         .note("Applies to every dial permitted after the response, on every node.")
         .changes::<Safeguards>(
             "SafeguardsPatch",

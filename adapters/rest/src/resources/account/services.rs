@@ -95,12 +95,10 @@ pub fn operations() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/services", "listServices", "List carriers and providers")
             .by(list)
-            .ours()
             .note("All accounts see the same. Settings are named, and their values never shown.")
             .ok::<ServiceOverview>(json!({ "services": [service], "problems": ["disk_full"] })),
         Operation::post(path, "checkService", "Check a carrier or provider")
             .by(check)
-            .ours()
             .note(
                 "Sends small real requests, for at most 60 s. Within 10 s after a check, its result is returned again. The \
                  status is 200 also if the service does not work.",

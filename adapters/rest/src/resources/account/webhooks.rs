@@ -378,7 +378,6 @@ pub fn operations() -> Vec<Operation> {
             "Replace the secret of a webhook",
         )
         .by(rotate)
-        .ours()
         .note("The old secret stays valid for 24 hours.")
         .optional_body::<NoFields>(json!({ "nothing": {} }))
         .ok::<EndpointSecret>(json!({ "secret": samples::WEBHOOK_SECRET })),
@@ -388,7 +387,6 @@ pub fn operations() -> Vec<Operation> {
             "Send a test event",
         )
         .by(test)
-        .ours()
         .optional_body::<NoFields>(json!({ "nothing": {} }))
         .ok::<ShownDelivery>(tried)
         .conflict("conflict", disabled),
@@ -398,7 +396,6 @@ pub fn operations() -> Vec<Operation> {
             "List the deliveries to a webhook, newest first",
         )
         .by(deliveries)
-        .ours()
         .paged()
         .page::<ShownDelivery>(delivery()),
         Operation::post(
@@ -407,7 +404,6 @@ pub fn operations() -> Vec<Operation> {
             "Send a delivery again",
         )
         .by(resend)
-        .ours()
         .note("It keeps its `webhook-id`, and its tries are counted anew.")
         .optional_body::<NoFields>(json!({ "nothing": {} }))
         .ok::<ShownDelivery>(delivery())
@@ -424,7 +420,6 @@ fn stream() -> Operation {
     );
     Operation::get("/public/v1/events", "accountEvents", "Get the events of the account")
         .by(events::stream)
-        .ours()
         .note(
             "Server-sent events, beginning with the next one; the data of each is an `AccountEvent`. With \
              `Last-Event-ID`, beginning after that event. Events are kept for 30 days.",

@@ -115,7 +115,7 @@ pub async fn show(
 
 /// Parameters of a comparison.
 #[derive(Debug, Clone, Copy)]
-struct DiffParameters {
+pub struct DiffParameters {
     against: Option<i64>,
 }
 

@@ -24,7 +24,7 @@ use crate::{
     },
     response::{
         envelope::Reply,
-        error::{ApiError, ApiResult, OrNoSuch, removed},
+        error::{ApiResult, OrNoSuch, removed},
     },
     state::RestState,
 };

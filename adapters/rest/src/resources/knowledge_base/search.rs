@@ -8,6 +8,7 @@ use domain::{
     ports::{knowledge::FoundPassage, store::StoreError},
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::Semaphore;
 use utoipa::ToSchema;
 

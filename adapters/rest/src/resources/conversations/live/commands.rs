@@ -8,24 +8,27 @@ use axum::extract::State;
 use domain::{
     agent::{NumberTransfer, TransferDestination},
     id::{AccountId, AttemptId},
+    phone_number::PhoneNumber,
     pieces::{has_words, spoken},
     ports::{language_model::NoteScope, store::ConversationStatus},
     text::{is_odd, plain},
 };
 use peers::NotTold;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::time::{Instant, sleep};
 use utoipa::ToSchema;
 
 use crate::{
     caller::{Caller, CallerKey},
+    described::{bodies::TransferType, common::PhoneNumberSent},
     request::{
         body::JsonObject,
-        fields::Fields,
+        checked::{Checked, Reason},
         path_id::PathId,
         query::{NoParameters, Query},
     },
-    resources::account::safeguards::Destinations,
+    resources::account::safeguards::{Destinations, NOT_ALLOWED},
     response::{
         envelope::Reply,
         error::{ApiError, ApiResult, Conflict, OrNoSuch},
@@ -33,20 +36,11 @@ use crate::{
     state::RestState,
 };
 
-/// Maximum characters of a text.
-const TEXT_CHARACTERS: usize = 1_000;
-
-/// Maximum keys of a request.
-const MOST_DIGITS: usize = 64;
-
 /// Time in which the outcome of a call that left its node is stored.
 const STORED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Interval of reads meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-
-/// Kinds of transfers.
-const TRANSFER_TYPES: [&str; 3] = ["blind", "conference", "sip_refer"];
 
 /// A command that the call has accepted.
 #[derive(Serialize, ToSchema)]
@@ -57,6 +51,59 @@ pub struct CommandTaken {
     pub conversation_id: AttemptId,
 }
 
+/// A text of at most 1,000 characters that is not blank and has no control characters but white space.
+#[derive(Deserialize, ToSchema)]
+#[schema(
+    min_length = 1,
+    max_length = 1_000,
+    pattern = r"^[^\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]*[^\s\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069][^\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]*$",
+    example = "One moment please."
+)]
+pub struct CommandText(pub String);
+
+/// Words for the agent to say.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewWords {
+    /// The words.
+    pub text: CommandText,
+    /// Whether they replace what the agent says or is about to say; false by default.
+    pub interrupt: Option<bool>,
+}
+
+/// A transfer to make.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewTransfer {
+    /// Destination.
+    #[schema(value_type = PhoneNumberSent)]
+    pub phone_number: String,
+    /// Kind of the transfer; `blind` by default.
+    #[schema(value_type = Option<TransferType>)]
+    pub transfer_type: Option<String>,
+    /// Words to the caller before the transfer; a standard sentence by default.
+    pub message: Option<CommandText>,
+}
+
+/// Keys to press.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewDigits {
+    /// `0` to `9`, `*`, `#`, `A` to `D`, and `w` for a pause of half a second.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[0-9*#A-Dw]+$")]
+    pub digits: String,
+}
+
+/// A note to the model.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewInstructions {
+    /// The note.
+    pub text: CommandText,
+    /// How long the note holds; `call` by default.
+    pub r#for: Option<NoteScope>,
+}
+
 type Body = (PathId<AttemptId>, Query<NoParameters>, JsonObject);
 
 /// Handles the request.
@@ -65,15 +112,19 @@ pub async fn say(
     (Caller(account), key): (Caller, CallerKey),
     (PathId(id), _, JsonObject(body)): Body,
 ) -> ApiResult<Reply> {
-    let mut fields = Fields::of(&body, "");
-    fields.only(&["text", "interrupt"]);
-    let text = required_text(&mut fields, "text").map(spoken);
-    if fields.problems.is_empty() && text.as_ref().is_some_and(|text| !has_words(text)) {
-        fields.problem("text", "invalid_value", "has no words that can be spoken");
-    }
-    let interrupt = fields.flag("interrupt");
-    let kind = text.map(|text| CommandKind::Say { text, interrupt });
-    send((&state, account.id, key), id, (fields, kind)).await
+    let mut body = Checked::<NewWords>::of(&body);
+    body.parse("text", |text| {
+        let text = spoken(words(text)?);
+        match has_words(&text) {
+            true => Ok(text),
+            false => Err(("invalid_value", "has no words that can be spoken".into())),
+        }
+    });
+    let kind = body.end().map(|body| CommandKind::Say {
+        text: body.text.0,
+        interrupt: body.interrupt.unwrap_or_default(),
+    });
+    send((&state, account.id, key), id, kind).await
 }
 
 /// Handles the request.
@@ -82,33 +133,33 @@ pub async fn transfer(
     (Caller(account), key): (Caller, CallerKey),
     (PathId(id), _, JsonObject(body)): Body,
 ) -> ApiResult<Reply> {
-    let mut fields = Fields::of(&body, "");
-    fields.only(&["phoneNumber", "transferType", "message"]);
-    let number = fields.required_phone_number("phoneNumber", &account.settings);
-    let wanted = fields.string("transferType");
-    if let Some(wanted) = wanted.filter(|wanted| !TRANSFER_TYPES.contains(wanted)) {
-        let message = format!("`{wanted:.40}` is not one of {}", TRANSFER_TYPES.join(", "));
-        fields.problem("transferType", "not_allowed", message);
-    }
-    let message = text(&mut fields, "message")
-        .map(spoken)
-        .filter(|message| has_words(message));
-    if let Some(number) = &number {
+    let mut body = Checked::<NewTransfer>::of(&body);
+    body.parse("phoneNumber", |text| {
+        let number = account.settings.phone_number(text);
+        number
+            .map(|number| number.to_string())
+            .map_err(|error| ("invalid_phone", error.to_string()))
+    });
+    body.parse("message", |text| Ok(spoken(words(text)?)));
+    let number = body.sound("phoneNumber").and_then(Value::as_str);
+    if let Some(number) = number.and_then(|number| PhoneNumber::stored(number).ok()) {
         let mut destinations = Destinations::of(&*state.store, account.id).await?;
-        destinations.check("phoneNumber".into(), number, &mut fields.problems);
+        if let Some(why) = destinations.refuses(&number) {
+            body.problem("phoneNumber", (NOT_ALLOWED, why));
+        }
     }
-    let kind = number.map(|number| CommandKind::Transfer {
+    let kind = body.end().map(|body| CommandKind::Transfer {
         transfer: NumberTransfer {
-            transfer_type: wanted.map(str::to_owned),
+            transfer_type: body.transfer_type,
             transfer_destination: TransferDestination {
-                phone_number: Some(number.to_string()),
+                phone_number: Some(body.phone_number),
                 ..TransferDestination::default()
             },
             ..NumberTransfer::default()
         },
-        message,
+        message: body.message.map(|text| text.0).filter(|text| has_words(text)),
     });
-    send((&state, account.id, key), id, (fields, kind)).await
+    send((&state, account.id, key), id, kind).await
 }
 
 /// Handles the request.
@@ -117,20 +168,19 @@ pub async fn digits(
     (Caller(account), key): (Caller, CallerKey),
     (PathId(id), _, JsonObject(body)): Body,
 ) -> ApiResult<Reply> {
-    let mut fields = Fields::of(&body, "");
-    fields.only(&["digits"]);
-    let digits = fields.required_string("digits");
+    let mut body = Checked::<NewDigits>::of(&body).coded("digits", "too_long", "invalid_value");
     let is_key = |c: char| matches!(c, '0'..='9' | '*' | '#' | 'A'..='D' | 'w');
-    if digits.is_some_and(|digits| !(1..=MOST_DIGITS).contains(&digits.len()) || !digits.chars().all(is_key)) {
-        let message = format!(
-            "must be 1 to {MOST_DIGITS} of the keys 0 to 9, *, # and A to D, or w for a pause of half a second"
-        );
-        fields.problem("digits", "invalid_value", message);
-    }
-    let kind = digits.map(|digits| CommandKind::Digits {
-        digits: digits.to_owned(),
+    body.parse("digits", |digits| {
+        match !digits.is_empty() && digits.chars().all(is_key) {
+            true => Ok(digits.to_owned()),
+            false => Err((
+                "invalid_value",
+                "must be the keys 0 to 9, *, # and A to D, or w for a pause of half a second".into(),
+            )),
+        }
     });
-    send((&state, account.id, key), id, (fields, kind)).await
+    let kind = body.end().map(|body| CommandKind::Digits { digits: body.digits });
+    send((&state, account.id, key), id, kind).await
 }
 
 /// Handles the request.
@@ -139,51 +189,35 @@ pub async fn instructions(
     (Caller(account), key): (Caller, CallerKey),
     (PathId(id), _, JsonObject(body)): Body,
 ) -> ApiResult<Reply> {
-    let mut fields = Fields::of(&body, "");
-    fields.only(&["text", "for"]);
-    let text = required_text(&mut fields, "text").map(plain);
-    let wanted = fields.string("for");
-    let holds_for = wanted.map_or(Some(NoteScope::default()), NoteScope::parse);
-    if let (Some(wanted), None) = (wanted, holds_for) {
-        fields.problem("for", "not_allowed", format!("`{wanted:.40}` is not `turn` or `call`"));
-    }
-    let kind = text.zip(holds_for);
-    let kind = kind.map(|(text, holds_for)| CommandKind::Instructions { text, holds_for });
-    send((&state, account.id, key), id, (fields, kind)).await
+    let mut body = Checked::<NewInstructions>::of(&body);
+    body.parse("text", |text| Ok(plain(words(text)?)));
+    let kind = body.end().map(|body| CommandKind::Instructions {
+        text: body.text.0,
+        holds_for: body.r#for.unwrap_or_default(),
+    });
+    send((&state, account.id, key), id, kind).await
 }
 
-pub(crate) fn required_text<'a>(fields: &mut Fields<'a>, name: &str) -> Option<&'a str> {
-    if fields.value(name).is_none() {
-        fields.problem(name, "required", "is required");
+/// Trims a text and checks that it is not blank, not too long, and without control characters except white space.
+pub(crate) fn words(text: &str) -> Result<&str, Reason> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(("required", "must not be blank".into()));
     }
-    text(fields, name)
-}
-
-/// Reads a text that is not blank, not too long, and without control characters except white space.
-fn text<'a>(fields: &mut Fields<'a>, name: &str) -> Option<&'a str> {
-    let text = fields.string(name)?.trim();
-    let length = text.chars().count();
-    if length == 0 {
-        fields.problem(name, "required", "must not be blank");
-    } else if length > TEXT_CHARACTERS {
-        let message = format!("has {length} characters; at most {TEXT_CHARACTERS} are allowed");
-        fields.problem(name, "too_long", message);
-    } else if text.chars().any(|c| is_odd(c) && !c.is_whitespace()) {
-        fields.problem(name, "invalid_value", "has control characters; leave them out");
+    if text.chars().any(|c| is_odd(c) && !c.is_whitespace()) {
+        return Err(("invalid_value", "has control characters; leave them out".into()));
     }
-    Some(text)
+    Ok(text)
 }
 
 /// Sends a command to the node that holds the call, unless its fields have problems.
 async fn send(
     (state, account, key): (&RestState, AccountId, CallerKey),
     id: AttemptId,
-    (fields, kind): (Fields<'_>, Option<CommandKind>),
+    kind: ApiResult<CommandKind>,
 ) -> ApiResult<Reply> {
     let status = status(state, account, id).await?;
-    let (Some(kind), true) = (kind, fields.problems.is_empty()) else {
-        return Err(ApiError::Invalid(fields.problems));
-    };
+    let kind = kind?;
     require_in_progress(status)?;
     let command = CallCommand {
         by: key.name().to_owned(),

@@ -27,7 +27,7 @@ use tokio::{
 use utoipa::ToSchema;
 
 use super::{
-    commands::{ended_or, impossible, require_in_progress, required_text, status},
+    commands::{CommandText, ended_or, impossible, require_in_progress, status, words},
     tickets::elsewhere,
     watch::follow,
 };
@@ -35,7 +35,7 @@ use crate::{
     caller::{Caller, CallerKey},
     request::{
         body::JsonObject,
-        fields::Fields,
+        checked::Checked,
         path_id::PathId,
         query::{NoParameters, Query},
     },
@@ -96,6 +96,14 @@ enum Next {
     Nobody,
 }
 
+/// Words of the user.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewText {
+    /// The words.
+    pub text: CommandText,
+}
+
 /// Handles the request. If the agent is speaking, or earlier texts wait, their turns end first.
 pub async fn write(
     State(state): State<RestState>,
@@ -103,14 +111,13 @@ pub async fn write(
     (PathId(id), _, JsonObject(body)): (PathId<AttemptId>, Query<NoParameters>, JsonObject),
 ) -> ApiResult<Response> {
     let status = status(&state, account.id, id).await?;
-    let mut fields = Fields::of(&body, "");
-    fields.only(&["text"]);
-    let text = required_text(&mut fields, "text").map(plain).unwrap_or_default();
-    fields.end()?;
+    let mut body = Checked::<NewText>::of(&body);
+    body.parse("text", |text| Ok(plain(words(text)?)));
+    let NewText { text } = body.end()?;
     require_in_progress(status)?;
     let command = CallCommand {
         by: key.name().to_owned(),
-        kind: CommandKind::Text { text },
+        kind: CommandKind::Text { text: text.0 },
     };
     let answer = match elsewhere(&state, id, Shown::Vouched).await {
         Ok(Some(elsewhere)) => return Ok(elsewhere.within(PASSED_WITHIN).into_response()),

@@ -14,7 +14,7 @@ use domain::{
     scope::Scope,
 };
 use peers::{Elsewhere, Shown};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 use url::Url;
 use utoipa::ToSchema;
@@ -28,7 +28,7 @@ use crate::{
     caller::{self, Caller, CallerKey, Credential},
     request::{
         body::JsonObject,
-        fields::Fields,
+        checked::Checked,
         path_id::PathId,
         query::{NoParameters, Parameters, Query, RawQuery},
     },
@@ -45,6 +45,15 @@ use crate::{
 
 const NO_TICKET: &str = "no such ticket: it is unknown, used, older than 30 s, or for another call or purpose; get a new one \
                          with `POST /conversations/{conversationId}/live-tickets`";
+
+/// A ticket to ask for.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewTicket {
+    /// Purpose.
+    #[serde(rename = "for")]
+    pub purpose: TicketPurpose,
+}
 
 /// A ticket for a WebSocket to a live call.
 #[derive(Serialize, ToSchema)]
@@ -70,24 +79,13 @@ pub async fn create(
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
     let status = status(&state, account.id, id).await?;
-    let mut fields = Fields::of(&body, "");
-    fields.only(&["for"]);
-    let text = fields.required_string("for");
-    let purpose = TicketPurpose::ALL.into_iter().find(|one| Some(one.as_str()) == text);
-    if let (None, Some(text)) = (purpose, text) {
-        fields.problem(
-            "for",
-            "not_allowed",
-            format!("`{text:.20}` is not one of listen, operate"),
-        );
-    }
-    fields.end()?;
+    let purpose = Checked::<NewTicket>::of(&body).end()?.purpose;
     require_in_progress(status)?;
     require_allowed(&state, account.id).await?;
     if let Some(elsewhere) = elsewhere(&state, id, Shown::Vouched).await? {
         return Ok(elsewhere.into_response());
     }
-    if purpose == Some(TicketPurpose::Operate) {
+    if purpose == TicketPurpose::Operate {
         require_free(&state, id).await?;
     }
     let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
@@ -97,7 +95,6 @@ pub async fn create(
         credential,
         origin: key.session().and(origin).map(str::to_owned),
     };
-    let purpose = purpose.unwrap_or(TicketPurpose::Listen);
     let ticket = state.live.issue(id, purpose, bearer).ok_or_else(|| {
         ApiError::Conflict(
             Conflict::Changed,
