@@ -78,7 +78,9 @@ impl Body {
         // The number does not determine the caller: some last digits belong to personas that do not talk.
         let persona = body.persona.as_deref().unwrap_or("cooperative");
         let Some(known) = Persona::named(persona) else {
-            return Err(format!("`persona` {persona} is unknown; docs/carriers/simulated.md lists the personas"));
+            return Err(format!(
+                "`persona` {persona} is unknown; docs/carriers/simulated.md lists the personas"
+            ));
         };
         Ok(Caller {
             from: if body.withheld {
