@@ -5,88 +5,35 @@
 pub mod evidence;
 pub mod model;
 mod pauses;
+mod pending;
 mod policy;
 mod recogniser;
 mod turn;
 
-use std::collections::VecDeque;
-
 use evidence::{Circumstances, Evidence, Moment};
 use model::MODEL;
+use pauses::MAX_PAUSE_MS;
 pub use pauses::{Habits, Pauses};
+use pending::PendingWords;
 pub use policy::PausePolicy;
+use recogniser::Requests;
 pub use recogniser::{Capabilities, Told};
+pub use turn::Utterance;
 use turn::{Telling, Turn};
 
 use super::{expectation::Expectation, words};
 
-/// Longest pause within a turn, in milliseconds.
-const MAX_PAUSE_MS: u64 = 3_000;
-
-/// Time in milliseconds without voice after which the recogniser is asked for its final words and the turn
-/// may be over. It is longer than the gaps between words; the detector needs 64 to 96 ms to notice that voice
-/// has stopped.
-pub const ASK_MS: u64 = 100;
-
-/// Time in milliseconds the recogniser has for its final words after the request. A measured one took 298 ms
-/// in the slowest twentieth of cases, counted from the end of the voice.
-pub const FINAL_WAIT_MS: u64 = 400;
-
 /// Voice in milliseconds without a word (hold music, hum) that no longer holds the turn. The first word of a slow
 /// recogniser comes up to 1600 ms after the voice begins.
-pub const WORDLESS_MS: u64 = 2_000;
+const WORDLESS_MS: u64 = 2_000;
 
 /// The same for a recogniser that reports no words before the voice pauses: nobody speaks so long without a
 /// pause, but music does.
-pub const UNTOLD_MS: u64 = 20_000;
-
-/// Time in milliseconds before the end of the pause in which a new sound may be the voice again: the detector
-/// opens 24 to 88 ms after a voice begins on a quiet line, and up to 250 ms after it in noise.
-pub const ONSET_WAIT_MS: u64 = 256;
-
-/// Time in milliseconds before the last voiced block within which a final covers it, since the detector
-/// closes late in noise.
-const SETTLED_SLACK_MS: u64 = 120;
-
-/// Voice in milliseconds below which sound without a word is noise, such as a cough or a click.
-pub const NOISE_MS: u64 = 300;
-
-/// Silence in milliseconds after which a recogniser that listens for turns, and has not reported the end of
-/// this one, is asked for its final words. A longer pause that the words ask for takes precedence. The
-/// slowest twentieth of a recogniser's verdicts takes 1500 ms.
-pub const TURN_FALLBACK_MS: u64 = 1_500;
-
-/// Voice in milliseconds after the recogniser reported the end of the turn that counts as the detector's
-/// hangover or a last breath.
-const TOLD_SLACK_MS: u64 = 300;
+const UNTOLD_MS: u64 = 20_000;
 
 /// Time in milliseconds within which nobody reacts to what they hear: a voice that begins so soon after the agent's
 /// would have begun without it.
 const REACTION_MS: u64 = 200;
-
-/// Most requested finals that may be outstanding.
-const MOST_UNANSWERED: usize = 8;
-
-/// Time in milliseconds after which a requested final will not come any more.
-const UNANSWERED_MS: u64 = 6_000;
-
-/// Time in milliseconds after a turn that ended on unsettled words in which their final may still come.
-const PENDING_MS: u64 = 2_000;
-
-/// A turn of the user that is over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Utterance {
-    /// Its words; empty if none was understood.
-    pub text: String,
-    /// Whether part of it was not understood. Without words: there was voice beyond a noise.
-    pub damaged: bool,
-    /// Start of the turn.
-    pub started_ms: u64,
-    /// End of its last voiced block.
-    pub ended_ms: u64,
-    /// Time of the recogniser's last final words, set by the session. `None` if none came in this turn.
-    pub final_ms: Option<u64>,
-}
 
 /// Action to take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,14 +46,6 @@ pub enum Verdict {
     Resumed,
     /// The turn is over.
     Ended(Utterance),
-}
-
-/// Words on which a turn ended before they were final.
-#[derive(Debug)]
-struct PendingWords {
-    first: String,
-    words: usize,
-    until_ms: u64,
 }
 
 /// The state machine. All times are milliseconds of the stream.
@@ -130,8 +69,7 @@ pub struct Endpointing {
     left_ms: Option<u64>,
     /// Start of the agent's voice since then.
     agent_began_ms: Option<u64>,
-    /// Times of the requests for finals that have not come, if the recogniser answers each request.
-    unanswered: VecDeque<u64>,
+    requests: Requests,
 }
 
 impl Endpointing {
@@ -150,7 +88,7 @@ impl Endpointing {
             is_machine: false,
             left_ms: None,
             agent_began_ms: None,
-            unanswered: VecDeque::new(),
+            requests: Requests::default(),
         }
     }
 
@@ -161,7 +99,7 @@ impl Endpointing {
 
     /// Notes that another recogniser listens from here on, so that requests to the previous one are not answered.
     pub fn recogniser_replaced(&mut self) {
-        self.unanswered.clear();
+        self.requests = Requests::default();
         self.punctuates = false;
     }
 
@@ -293,7 +231,7 @@ impl Endpointing {
     /// Takes the words since the last final, which replace the previous ones. Returns the start if a turn
     /// begins with them.
     pub fn interim(&mut self, text: &str, at_ms: u64) -> Option<u64> {
-        let text = self.without_pending(text, at_ms);
+        let text = pending::without(self.pending_words.as_ref(), text, at_ms);
         if text.is_empty() && self.turn.as_ref().is_none_or(|turn| turn.interim.is_empty()) {
             return None;
         }
@@ -305,11 +243,10 @@ impl Endpointing {
 
     /// Takes final words. Returns the start if a turn begins with them.
     pub fn settle(&mut self, text: &str, damaged: bool, at_ms: u64) -> Option<u64> {
-        let was_pending = self.pending_words.is_some();
-        let text = self.without_pending(text, at_ms);
-        self.pending_words = None;
-        let is_last = self.recogniser.answers_each.then(|| self.answered(at_ms));
-        if text.is_empty() && (self.turn.is_none() || was_pending) {
+        let pending_words = self.pending_words.take();
+        let text = pending::without(pending_words.as_ref(), text, at_ms);
+        let is_last = self.recogniser.answers_each.then(|| self.requests.answered(at_ms));
+        if text.is_empty() && (self.turn.is_none() || pending_words.is_some()) {
             return None;
         }
         let began = self.turn.is_none().then_some(at_ms);
@@ -330,8 +267,8 @@ impl Endpointing {
         let recogniser = self.recogniser;
         if turn.ask_at_ms(recogniser).is_some_and(|due| at_ms >= due) {
             turn.asked_ms = Some(at_ms);
-            if recogniser.answers_each && self.unanswered.len() < MOST_UNANSWERED {
-                self.unanswered.push_back(at_ms);
+            if recogniser.answers_each {
+                self.requests.asked(at_ms);
             }
             return Some(Verdict::Finalize);
         }
@@ -414,43 +351,8 @@ impl Endpointing {
             self.left_ms = Some(turn.last_voiced_ms);
             self.agent_began_ms = None;
         }
-        let mut unsettled = turn.interim.split_whitespace();
-        self.pending_words = unsettled.next().map(|first| PendingWords {
-            first: words::bare(first),
-            words: 1 + unsettled.count(),
-            until_ms: at_ms + PENDING_MS.max(2 * self.recogniser.final_wait_ms()),
-        });
+        self.pending_words = PendingWords::of(&turn.interim, at_ms, self.recogniser.final_wait_ms());
         Some(Verdict::Ended(turn.close(self.sound_ms)))
-    }
-
-    /// Counts a final. Returns whether it is the last of those requested.
-    fn answered(&mut self, at_ms: u64) -> bool {
-        while self
-            .unanswered
-            .front()
-            .is_some_and(|asked| asked + UNANSWERED_MS < at_ms)
-        {
-            self.unanswered.pop_front();
-        }
-        self.unanswered.pop_front();
-        self.unanswered.is_empty()
-    }
-
-    /// Removes words that already belonged to the previous turn.
-    fn without_pending(&self, text: &str, at_ms: u64) -> String {
-        let mut tokens = text.split_whitespace();
-        let skip = match self
-            .pending_words
-            .as_ref()
-            .filter(|pending_words| at_ms <= pending_words.until_ms)
-        {
-            Some(pending_words) if tokens.clone().next().map(words::bare).as_ref() == Some(&pending_words.first) => {
-                pending_words.words
-            }
-            _ => return text.trim().to_owned(),
-        };
-        tokens.by_ref().take(skip).for_each(drop);
-        tokens.collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     model::{Features, Model},
-    pauses::{Habits, Pauses},
+    pauses::{Habits, MAX_PAUSE_MS, Pauses},
 };
 use crate::turn::{
     expectation::{Expectation, Progress},
@@ -134,9 +134,9 @@ impl Evidence {
     pub fn silence_ms(&self, chance: f32, model: &Model<'_>) -> u64 {
         let odds = model.log_odds(&self.features).exp();
         let least = odds * (1.0 - chance) / chance;
-        let steps = (0..super::MAX_PAUSE_MS).step_by(10);
+        let steps = (0..MAX_PAUSE_MS).step_by(10);
         let mut enough = steps.filter(|ms| self.left(*ms, model) <= least);
-        enough.next().unwrap_or(super::MAX_PAUSE_MS)
+        enough.next().unwrap_or(MAX_PAUSE_MS)
     }
 
     /// Returns the share of the pauses within turns, of those that had lasted when the words were known, that last

@@ -1,5 +1,8 @@
 //! The pauses of a turn, and the habits of its caller.
 
+/// Longest pause within a turn, in milliseconds.
+pub(super) const MAX_PAUSE_MS: u64 = 3_000;
+
 /// Shortest silence in milliseconds within a turn that counts as a pause.
 pub(super) const PAUSE_MS: u64 = 180;
 

@@ -1,6 +1,6 @@
 //! How long the silence must last: until the chance that the turn is over is that of `turnEagerness`, within bounds.
 
-use super::{ASK_MS, MAX_PAUSE_MS, evidence::Evidence, model::MODEL};
+use super::{evidence::Evidence, model::MODEL, pauses::MAX_PAUSE_MS, recogniser::ASK_MS};
 use crate::turn::{expectation::Progress, words::Ending};
 
 /// A base pause in milliseconds, and the chance that the turn is over at which an agent with it takes its turn.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::*;
+use super::{recogniser::ASK_MS, *};
 
 const NORMAL: PausePolicy = PausePolicy {
     base_ms: 450,

@@ -1,16 +1,51 @@
 //! The user's present turn: its voice, its words, and the times of the request to the recogniser and of its end.
 
 use super::{
-    ASK_MS, Capabilities, FINAL_WAIT_MS, NOISE_MS, ONSET_WAIT_MS, Pauses, SETTLED_SLACK_MS, TOLD_SLACK_MS,
-    TURN_FALLBACK_MS, Utterance, pauses::PAUSE_MS,
+    pauses::{PAUSE_MS, Pauses},
+    recogniser::{ASK_MS, Capabilities, FINAL_WAIT_MS},
 };
 use crate::turn::words;
 
 /// Time in milliseconds without voice after which no voice is in progress: three of the detector's blocks.
 const QUIET_MS: u64 = 48;
 
+/// Time in milliseconds before the end of the pause in which a new sound may be the voice again: the detector
+/// opens 24 to 88 ms after a voice begins on a quiet line, and up to 250 ms after it in noise.
+const ONSET_WAIT_MS: u64 = 256;
+
+/// Time in milliseconds before the last voiced block within which a final covers it, since the detector
+/// closes late in noise.
+const SETTLED_SLACK_MS: u64 = 120;
+
+/// Voice in milliseconds below which sound without a word is noise, such as a cough or a click.
+const NOISE_MS: u64 = 300;
+
+/// Silence in milliseconds after which a recogniser that listens for turns, and has not reported the end of
+/// this one, is asked for its final words. A longer pause that the words ask for takes precedence. The
+/// slowest twentieth of a recogniser's verdicts takes 1500 ms.
+const TURN_FALLBACK_MS: u64 = 1_500;
+
+/// Voice in milliseconds after the recogniser reported the end of the turn that counts as the detector's
+/// hangover or a last breath.
+const TOLD_SLACK_MS: u64 = 300;
+
 /// Most bytes of one turn's words: about five minutes of speech. Further words count as damage.
 pub(super) const MOST_WORDS: usize = 32 * 1024;
+
+/// A turn of the user that is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Utterance {
+    /// Its words; empty if none was understood.
+    pub text: String,
+    /// Whether part of it was not understood. Without words: there was voice beyond a noise.
+    pub damaged: bool,
+    /// Start of the turn.
+    pub started_ms: u64,
+    /// End of its last voiced block.
+    pub ended_ms: u64,
+    /// Time of the recogniser's last final words, set by the session. `None` if none came in this turn.
+    pub final_ms: Option<u64>,
+}
 
 #[derive(Debug)]
 pub(super) struct Turn {
