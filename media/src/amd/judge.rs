@@ -1,6 +1,10 @@
 //! The fusion rule that combines words, shape and beep. It is pure, and the only place where a machine is detected.
 
-use super::{Reason, Verdict, hints::Hints, phrase::Hint};
+use super::{
+    finding::{Reason, Verdict},
+    hints::Hints,
+    phrase::Hint,
+};
 
 /// Steady talk in milliseconds that a short answer to the telephone does not reach: people say less than 1.8
 /// s and wait.

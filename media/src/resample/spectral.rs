@@ -3,7 +3,7 @@
 use audioadapter_buffers::direct::SequentialSlice;
 use rubato::{Fft, FixedSync, Resampler as _, WindowFunction};
 
-use super::ResampleError;
+use super::rates::ResampleError;
 
 /// Longest block in samples of either side. Rates that need more have no practical common measure.
 const LONGEST_BLOCK: usize = 4_096;

@@ -9,7 +9,7 @@ use rubato::{
     calculate_cutoff,
 };
 
-use super::ResampleError;
+use super::rates::ResampleError;
 
 /// Length of the filter in samples of the slower side: 8 ms at 16 kHz, flat up to 6.8 kHz.
 const TAPS: usize = 128;
