@@ -1,92 +1,46 @@
 //! Audio of one call without I/O: combines decoding, voice activity, turns, barge-in, playout and recording.
 //! Line bytes, words and synthesised speech go in with the time; line output, samples for the recogniser and
-//! facts come out.
+//! facts come out. The session itself only passes these on between its parts, each of which owns its state.
 
-mod adopting;
 mod clock;
 mod echo;
-mod echo_words;
 mod hearing;
-mod keys;
 mod levels;
-mod listening;
-mod machines;
-mod operator;
-mod recorded;
+mod messages;
+mod overlap;
 mod speaking;
-mod types;
+mod tracks;
+mod turn_taking;
+mod user_turn;
 
-use std::{collections::VecDeque, ops::Range};
+use std::collections::VecDeque;
 
-use echo::EchoGuard;
-use hearing::{HeardBlock, Hearing};
-use recorded::Tracks;
+use echo::Echo;
+use hearing::Hearing;
+pub use messages::{Cue, LineOutput, Manner, Say, SessionConfig, SessionError, SessionEvent, SpeechId, SynthesisJob};
+use overlap::Overlap;
 use speaking::{Drop, Speaking};
-pub use types::{Cue, LineOutput, Manner, Say, SessionConfig, SessionError, SessionEvent, SpeechId, SynthesisJob};
+use tracks::Tracks;
+use user_turn::UserTurn;
 
 use crate::{
     amd,
     playout::WordEnd,
-    turn::{
-        barge_in::{
-            self, BargeIn, Observation,
-            floor::{self, Floor},
-        },
-        endpointing::{self, Endpointing, Utterance},
-        words,
-    },
+    turn::endpointing::{Capabilities, Endpointing, PausePolicy, Told, evidence::Moment},
 };
-
-/// Time in milliseconds before the agent's last word within which a backchannel counts as an answer after all.
-const ANSWER_SLACK_MS: u64 = 1_500;
-
-/// Seconds of recorded audio that may wait to be taken.
-const RECORDING_SECONDS: usize = 10;
 
 /// Audio of one call. Times are milliseconds since it began and never decrease.
 pub struct AudioSession {
     hearing: Hearing,
-    blocks: Vec<HeardBlock>,
-    echo: EchoGuard,
-    /// Blocks that the guard passed on. Kept to reuse the allocation.
-    passed: Vec<HeardBlock>,
-    /// The agent's last words, and the time of their end in the stream.
-    said: String,
-    said_ms: u64,
-    /// End of the last voice whose turn ended without words. Its words may still come.
-    unworded_ms: Option<u64>,
-    /// The speech whose echo was reported.
-    echo_told: Option<SpeechId>,
+    echo: Echo,
     endpointing: Endpointing,
-    /// The words so far of the user's turn. Kept because barge-in needs them for every block.
-    words: String,
-    /// Their meaning over the agent's speech.
-    floor: Floor,
-    /// Whether a recogniser that answers each request was asked and has not answered.
-    is_asked: bool,
-    voice: listening::VoiceNews,
-    /// Start of the present voice, and the end of the last voiced block.
-    onset_ms: Option<u64>,
-    last_voiced_ms: u64,
-    barge_in: BargeIn,
-    /// Time of the stream since which the user's speech interrupts, or `None` while it does not.
-    barge_in_from_ms: Option<u64>,
-    speaking: Speaking,
-    /// Whether a pause of this turn was reported.
-    pause_told: bool,
-    /// A backchannel during playout that may turn out to be an answer.
-    backchannel: Option<Utterance>,
-    /// Time of the recogniser's last final words in this turn.
-    final_ms: Option<u64>,
-    /// Time at which the agent last began to speak, in the time of the line's audio.
-    began_ms: u64,
-    /// Time span of the agent's last words, unless it was interrupted.
-    spoke_ms: Option<Range<u64>>,
-    events: VecDeque<SessionEvent>,
-    outputs: VecDeque<LineOutput>,
-    tracks: Tracks,
+    user: UserTurn,
+    overlap: Overlap,
     /// Detector of who answered. `None` for inbound calls.
     who_answered: Option<amd::Detector>,
+    speaking: Speaking,
+    tracks: Tracks,
+    events: VecDeque<SessionEvent>,
     now_ms: u64,
 }
 
@@ -98,45 +52,50 @@ impl AudioSession {
     pub fn new(config: &SessionConfig) -> Result<Self, SessionError> {
         Ok(Self {
             hearing: Hearing::new(config)?,
-            blocks: Vec::new(),
-            echo: EchoGuard::new(),
-            passed: Vec::new(),
-            said: String::new(),
-            said_ms: 0,
-            unworded_ms: None,
-            echo_told: None,
+            echo: Echo::new(),
             endpointing: Endpointing::new(config.pause),
-            words: String::new(),
-            floor: Floor::Silent,
-            is_asked: false,
-            voice: listening::VoiceNews::default(),
-            onset_ms: None,
-            last_voiced_ms: 0,
-            barge_in: BargeIn::new(0),
-            barge_in_from_ms: None,
-            speaking: Speaking::new(config),
-            pause_told: false,
-            backchannel: None,
-            final_ms: None,
-            began_ms: 0,
-            spoke_ms: None,
-            events: VecDeque::new(),
-            outputs: VecDeque::new(),
-            tracks: Tracks::of(config),
+            user: UserTurn::default(),
+            overlap: Overlap::new(),
             who_answered: None,
+            speaking: Speaking::new(config),
+            tracks: Tracks::of(config),
+            events: VecDeque::new(),
             now_ms: 0,
         })
+    }
+
+    /// Starts detecting who answered, for calls that we placed. The detector delays nothing.
+    pub fn find_out_who_answered(&mut self) {
+        self.who_answered = Some(amd::Detector::new());
+    }
+
+    /// Sets the recogniser's capabilities. They may be set at any time.
+    pub fn recogniser(&mut self, recogniser: Capabilities) {
+        self.endpointing.recogniser(recogniser);
+    }
+
+    /// Notes that another recogniser gets the samples from here on, at its rate in Hz.
+    ///
+    /// # Errors
+    /// Returns an error if the line cannot be converted to that rate. The samples then keep the old one.
+    pub fn recogniser_replaced(&mut self, rate: u32) -> Result<(), SessionError> {
+        self.hearing.recogniser_replaced(rate)?;
+        self.endpointing.recogniser_replaced();
+        Ok(())
+    }
+
+    /// Sets the pause policy from here on.
+    pub fn set_pause_policy(&mut self, policy: PausePolicy) {
+        self.endpointing.set_policy(policy);
     }
 
     /// Takes audio of any length in the line's encoding. Frames that arrived together should be passed as one.
     pub fn receive(&mut self, audio: &[u8], now_ms: u64) {
         let now_ms = self.advance(now_ms);
-        let mut blocks = std::mem::take(&mut self.blocks);
-        self.hearing.receive(audio, now_ms, &mut blocks, &mut self.tracks);
-        for block in blocks.drain(..) {
+        self.hearing.receive(audio, now_ms, &mut self.tracks);
+        while let Some(block) = self.hearing.poll_block() {
             self.hear(block);
         }
-        self.blocks = blocks;
         while let Some(tone) = self.hearing.poll_tone() {
             self.tone_ended(tone);
         }
@@ -153,7 +112,7 @@ impl AudioSession {
     /// Takes the recogniser's words since its last final. They replace the previous ones.
     pub fn interim(&mut self, text: &str, now_ms: u64) {
         let at_ms = self.stream_time(now_ms);
-        let own = self.without_echo(text, at_ms);
+        let own = self.echo.without(text, at_ms, &self.endpointing, &self.speaking);
         let began = self.endpointing.interim(own.unwrap_or(text), at_ms);
         self.words_changed(began);
     }
@@ -161,24 +120,28 @@ impl AudioSession {
     /// Takes final words of the recogniser. With `damaged`, part of the speech may have been heard and not understood.
     pub fn settled(&mut self, text: &str, damaged: bool, now_ms: u64) {
         let at_ms = self.stream_time(now_ms);
-        self.is_asked = false;
-        if damaged || !text.is_empty() {
-            self.final_ms = Some(self.now_ms);
-        }
-        let own = self.without_echo(text, at_ms);
+        let says_something = damaged || !text.is_empty();
+        self.user.answered(says_something.then_some(self.now_ms));
+        let own = self.echo.without(text, at_ms, &self.endpointing, &self.speaking);
         // Words lost from an echo are no loss.
         let damaged = damaged && own.is_none_or(|words| !words.is_empty());
         let began = self.endpointing.settle(own.unwrap_or(text), damaged, at_ms);
         self.words_changed(began);
     }
 
+    /// Takes a turn signal of a recogniser that listens for turns. Its words were passed before.
+    pub fn told(&mut self, told: Told, now_ms: u64) {
+        let at_ms = self.stream_time(now_ms);
+        self.endpointing.told(told, at_ms);
+        self.settle();
+    }
+
     /// Queues text of a speech. A new speech drops an unfinished one, a held one only another held one. Text of an
     /// earlier speech is ignored.
     pub fn say(&mut self, say: Say, now_ms: u64) {
-        let now_ms = self.advance(now_ms);
+        self.advance(now_ms);
         if self.speaking.is_new(say.speech) && !say.held {
-            self.drop_speech(Drop::Ended, now_ms);
-            self.backchannel = None;
+            self.make_way();
         }
         self.speaking.say(say);
         self.settle();
@@ -186,28 +149,70 @@ impl AudioSession {
 
     /// Lets a held speech play in place of an unfinished one. Any other number is ignored.
     pub fn release(&mut self, speech: SpeechId, now_ms: u64) {
-        let now_ms = self.advance(now_ms);
+        self.advance(now_ms);
         if self.speaking.is_held(speech) {
-            self.drop_speech(Drop::Ended, now_ms);
-            self.backchannel = None;
+            self.make_way();
             self.speaking.release();
         }
         self.settle();
     }
 
+    /// Presses keys: `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause of half a second. Their tones replace the present
+    /// speech, or an operator's audio while they play.
+    pub fn press(&mut self, keys: &str, now_ms: u64) {
+        self.advance(now_ms);
+        if !self.speaking.takes_keys() {
+            self.make_way();
+        }
+        self.speaking.press(keys);
+        self.settle();
+    }
+
     /// Drops everything not played yet, and the held speech. The latter is not reported, since nobody heard it.
     pub fn stop_speaking(&mut self, now_ms: u64) {
-        let now_ms = self.advance(now_ms);
+        self.advance(now_ms);
         self.speaking.drop_held();
-        self.drop_speech(Drop::Ended, now_ms);
+        self.drop_speech(Drop::Ended);
+        self.settle();
+    }
+
+    /// Lets an operator speak in place of the agent. The agent's present speech falls silent within
+    /// milliseconds and is over; the operator's audio follows. The user's speech does not interrupt it.
+    pub fn operator_joins(&mut self, now_ms: u64) {
+        self.advance(now_ms);
+        self.speaking.drop_held();
+        let position = self.hearing.position(self.now_ms);
+        self.speaking.fade_out(self.now_ms, position, &mut self.tracks);
+        self.make_way();
+        self.speaking.begin_live();
+        self.settle();
+    }
+
+    /// Takes audio of the operator at the line's rate, which plays as it comes. Returns the number of samples
+    /// that were dropped, the oldest first, because more than 400 ms waited. Without an operator it is ignored.
+    pub fn operator_audio(&mut self, samples: &[i16], now_ms: u64) -> usize {
+        let now_ms = self.advance(now_ms);
+        let dropped = self.speaking.live_audio(samples, now_ms);
+        self.settle();
+        dropped
+    }
+
+    /// Takes the operator's words, which tell what answer is expected and what may come back as echo.
+    pub fn operator_said(&mut self, words: &str) {
+        self.agent_said(words, false);
+    }
+
+    /// Ends the operator's audio. What has arrived is still played, unless a speech of the agent replaces it.
+    pub fn operator_leaves(&mut self, now_ms: u64) {
+        self.advance(now_ms);
+        self.speaking.end_live();
         self.settle();
     }
 
     /// Sets whether the user's speech interrupts playout. Speech counts from the moment at which this is allowed.
     pub fn allow_barge_in(&mut self, allowed: bool, now_ms: u64) {
         let at_ms = self.stream_time(now_ms);
-        self.barge_in_from_ms = allowed.then_some(at_ms);
-        self.barge_in.count_from(at_ms);
+        self.overlap.allow_barge_in(allowed, at_ms);
         self.settle();
     }
 
@@ -243,11 +248,11 @@ impl AudioSession {
     /// Handles a failed synthesis: nothing more of its speech plays. Returns the speech, unless the synthesis
     /// was stale.
     pub fn synthesis_failed(&mut self, generation: u64, now_ms: u64) -> Option<SpeechId> {
-        let now_ms = self.advance(now_ms);
+        self.advance(now_ms);
         let (speech, held) = self.speaking.speech_of(generation)?;
         match held {
             true => self.speaking.drop_held(),
-            false => self.drop_speech(Drop::Failed, now_ms),
+            false => self.drop_speech(Drop::Failed),
         }
         self.settle();
         Some(speech)
@@ -261,20 +266,20 @@ impl AudioSession {
 
     /// Ends the session because the line is gone: ends the user's turn with the words so far, and the agent's speech.
     pub fn close(&mut self, now_ms: u64) {
-        let now_ms = self.advance(now_ms);
+        self.advance(now_ms);
         self.speaking.drop_held();
-        self.drop_speech(Drop::Ended, now_ms);
-        self.outputs.clear();
+        self.drop_speech(Drop::Ended);
+        self.speaking.drop_outputs();
         if let Some(utterance) = self.endpointing.flush() {
-            self.forget_words();
+            self.user.end();
             self.utterance_ended(utterance);
         }
     }
 
     /// Returns when [`Self::tick`] is needed if nothing else happens before.
     pub fn next_deadline(&self) -> Option<u64> {
-        let paused = self.barge_in.deadline(self.last_voiced_ms, self.floor, self.is_asked);
-        let paused = paused.filter(|_| self.speaking.is_paused());
+        let seen = self.user.observation(self.now_ms, false);
+        let paused = self.overlap.deadline(&self.speaking, &seen);
         let hearing = [self.endpointing.deadline(), paused].into_iter().flatten().min();
         let hearing = hearing.map(|at_ms| self.hearing.clock_time(at_ms));
         let next = [hearing, self.speaking.deadline(self.now_ms)]
@@ -291,12 +296,56 @@ impl AudioSession {
 
     /// Returns the next output for the line.
     pub fn poll_output(&mut self) -> Option<LineOutput> {
-        self.outputs.pop_front()
+        self.speaking.poll_output()
     }
 
     /// Returns the samples for the recogniser, at its rate, since they were last cleared.
     pub fn recogniser_samples(&mut self) -> &mut Vec<i16> {
         self.hearing.recogniser_samples()
+    }
+
+    /// Stops recording. Returns the rest of the recording.
+    pub fn stop_recording(&mut self) -> Vec<i16> {
+        self.tracks.stop_recording(self.hearing.settled_position(self.now_ms))
+    }
+
+    /// Returns the recorded audio that will not change, interleaved (user, agent), if it is a second or more,
+    /// or everything if `all`. The result is empty if the call is not recorded.
+    pub fn take_recording(&mut self, all: bool) -> Vec<i16> {
+        self.tracks
+            .take_recording(all, self.hearing.settled_position(self.now_ms))
+    }
+
+    /// Begins to keep both sides for listeners, from now on. Does nothing if it has begun. Of the agent's audio that was
+    /// sent ahead before, they get only what a recording still has.
+    pub fn start_tap(&mut self) {
+        self.tracks.start_tap(self.hearing.position(self.now_ms));
+    }
+
+    /// Ends what [`Self::start_tap`] began.
+    pub fn stop_tap(&mut self) {
+        self.tracks.stop_tap();
+    }
+
+    /// Returns the next 20 ms for listeners, interleaved (user, agent), once they are complete.
+    pub fn take_tap(&mut self) -> Option<Vec<i16>> {
+        self.tracks.take_tap(self.hearing.settled_position(self.now_ms))
+    }
+
+    /// Returns whether voice began since the last call: at first, after a silence, or after words were requested.
+    pub fn voice_began(&mut self) -> bool {
+        self.user.voice_began()
+    }
+
+    /// Returns whether the user has a turn that is not over.
+    pub fn is_in_turn(&self) -> bool {
+        self.endpointing.in_turn()
+    }
+
+    /// Returns the knowledge about the end of the user's present turn, for those who train and explain the model.
+    pub fn moment(&mut self, now_ms: u64) -> Option<Moment> {
+        let at_ms = self.stream_time(now_ms);
+        self.endpointing.moment(at_ms)
     }
 
     /// Returns whether nothing is being said or waits to be said. A held speech does not count.
@@ -341,158 +390,62 @@ impl AudioSession {
         let at_ms = self.hearing.now(self.now_ms);
         // Audio that did not arrive in time counts as silence.
         if at_ms > self.hearing.heard_ms() {
-            self.onset_ms = None;
+            self.user.fall_silent();
         }
         self.judge(at_ms);
         self.play();
     }
 
-    fn judge(&mut self, at_ms: u64) {
-        if self.speaking.is_interruptible() && self.barge_in_from_ms.is_some() {
-            let seen = Observation {
-                at_ms,
-                onset_ms: self.onset_ms,
-                last_voiced_ms: self.last_voiced_ms,
-                words: &self.words,
-                floor: self.floor,
-                is_speech: self.endpointing.is_speech(),
-                is_asked: self.is_asked,
-            };
-            match self.barge_in.observe(&seen) {
-                Some(barge_in::Verdict::Pause) => self.pause_playout(),
-                Some(barge_in::Verdict::Resume) => self.resume_playout(),
-                Some(barge_in::Verdict::BargeIn) => self.drop_speech(Drop::BargedIn, self.now_ms),
-                None => {}
-            }
-        } else if self.speaking.is_paused() {
-            self.resume_playout();
-            self.barge_in = BargeIn::new(at_ms);
-        }
-        while let Some(verdict) = self.endpointing.tick(at_ms) {
-            match verdict {
-                endpointing::Verdict::Finalize => self.want_final(),
-                endpointing::Verdict::Paused(text) => self.turn_paused(text),
-                endpointing::Verdict::Resumed if std::mem::take(&mut self.pause_told) => {
-                    let at_ms = self.now_ms;
-                    self.events.push_back(SessionEvent::TurnResumed { at_ms });
-                }
-                endpointing::Verdict::Resumed => {}
-                endpointing::Verdict::Ended(utterance) => self.look_at_turn(utterance, at_ms),
-            }
-        }
-    }
-
-    fn pause_playout(&mut self) {
-        self.speaking.pause(self.now_ms, &mut self.outputs);
-        self.truncate_recording();
-        let at_ms = self.now_ms;
-        let speech = self.speaking.speech();
-        self.events
-            .extend(speech.map(|speech| SessionEvent::PlayoutPaused { speech, at_ms }));
-    }
-
-    fn resume_playout(&mut self) {
-        self.speaking.resume();
-        let at_ms = self.now_ms;
-        let speech = self.speaking.speech();
-        self.events
-            .extend(speech.map(|speech| SessionEvent::PlayoutResumed { speech, at_ms }));
-    }
-
-    /// Reports a pause in the turn. A backchannel while the agent speaks is not a turn that might be over.
-    fn turn_paused(&mut self, text: String) {
-        let began_ms = self.endpointing.started_ms();
-        if floor::is_nod(&text)
-            && (self.speaking.is_audible() || began_ms.is_some_and(|at| self.is_only_attention(at, &text)))
-        {
-            return;
-        }
-        self.pause_told = true;
-        let at_ms = self.now_ms;
-        self.events.push_back(SessionEvent::TurnPaused { text, at_ms });
-    }
-
-    /// Returns whether a turn is only a backchannel: it began at `began_ms`, while the agent was speaking, and
-    /// its words are no answer that the agent expects.
-    fn is_only_attention(&self, began_ms: u64, text: &str) -> bool {
-        let over_agent = self.spoke_ms.as_ref().is_some_and(|spoke| spoke.contains(&began_ms));
-        over_agent && floor::is_nod(text) && !self.endpointing.expectation().takes_backchannel(text)
-    }
-
-    /// Ends a turn. During playout a turn of backchannels or without words is not reported. Other turns interrupt
-    /// the agent, if it may be interrupted and their words are not as likely misheard.
-    fn turn_over(&mut self, utterance: Utterance) {
-        self.forget_words();
-        self.pause_told = false;
-        self.unworded_ms = utterance.text.is_empty().then_some(utterance.ended_ms);
-        if self.speaking.is_audible() {
-            if floor::is_nod(&utterance.text) {
-                self.backchannel = Some(utterance);
-                return;
-            }
-            if !words::any(&utterance.text) {
-                return;
-            }
-            // Words begun earlier belong to the pick-up, however late they are recognised.
-            let interrupts = self
-                .barge_in_from_ms
-                .is_some_and(|from_ms| utterance.started_ms >= from_ms);
-            let is_likely = Floor::of_turn(&utterance.text) >= Floor::Likely;
-            if self.speaking.is_interruptible() && interrupts && is_likely {
-                self.drop_speech(Drop::BargedIn, self.now_ms);
-            }
-        } else if self.is_only_attention(utterance.started_ms, &utterance.text) {
-            return;
-        }
-        self.utterance_ended(utterance);
-    }
-
-    fn utterance_ended(&mut self, mut utterance: Utterance) {
-        utterance.final_ms = self.final_ms;
-        self.events.push_back(SessionEvent::UtteranceEnded(utterance));
-    }
-
     fn play(&mut self) {
-        let position = self.hearing.position(self.now_ms);
         let before = self.speaking.is_audible();
-        self.speaking
-            .pump(self.now_ms, &mut self.outputs, (&mut self.tracks, position));
+        let position = self.hearing.position(self.now_ms);
+        self.speaking.pump(self.now_ms, position, &mut self.tracks);
         if !before && self.speaking.is_audible() {
-            self.barge_in = BargeIn::new(self.hearing.now(self.now_ms));
-            self.began_ms = self.hearing.now(self.now_ms);
-            self.endpointing.agent_began(self.began_ms);
-            if let Some(speech) = self.speaking.speech() {
-                let (at_ms, audio_ms) = (self.now_ms, self.speaking.audio_ms());
-                self.events.push_back(SessionEvent::SpeakingStarted {
-                    speech,
-                    at_ms,
-                    audio_ms,
-                });
-            }
+            let began_ms = self.hearing.now(self.now_ms);
+            self.overlap.agent_began(began_ms);
+            self.endpointing.agent_began(began_ms);
+            let (at_ms, audio_ms) = (self.now_ms, self.speaking.audio_ms());
+            let started = self.speaking.speech().map(|speech| SessionEvent::SpeakingStarted {
+                speech,
+                at_ms,
+                audio_ms,
+            });
+            self.events.extend(started);
         }
         if self.speaking.is_finished(self.now_ms) {
-            self.drop_speech(Drop::Ended, self.now_ms);
+            self.drop_speech(Drop::Ended);
             let now_ms = self.hearing.now(self.now_ms);
-            let answer = self.backchannel.take().filter(|said| {
-                let expected = self.endpointing.expectation();
-                said.ended_ms + ANSWER_SLACK_MS >= now_ms && expected.takes_backchannel(&said.text)
-            });
+            let answer = self.overlap.take_answer(self.endpointing.expectation(), now_ms);
             if let Some(answer) = answer {
                 self.utterance_ended(answer);
             }
         }
     }
 
-    fn drop_speech(&mut self, how: Drop, now_ms: u64) {
-        if self.speaking.is_live() {
-            self.fade_out();
+    /// Drops the present speech for something else that is said.
+    fn make_way(&mut self) {
+        self.drop_speech(Drop::Ended);
+        self.overlap.forget_backchannel();
+    }
+
+    fn drop_speech(&mut self, how: Drop) {
+        let position = self.hearing.position(self.now_ms);
+        let dropped = self.speaking.drop_speech(how, self.now_ms, position, &mut self.tracks);
+        let Some(event) = dropped else { return };
+        if let SessionEvent::BargedIn { heard, .. } | SessionEvent::SpeakingEnded { heard, .. } = &event
+            && !heard.is_empty()
+        {
+            self.agent_said(heard, matches!(event, SessionEvent::SpeakingEnded { .. }));
         }
-        let dropped = self.speaking.drop_speech(how, now_ms, &mut self.outputs);
-        self.truncate_recording();
-        if let Some(event) = dropped {
-            self.agent_said(&event);
-            self.events.push_back(event);
-        }
+        self.events.push_back(event);
+    }
+
+    /// Updates the expected answer, and the words that may come back as echo, from the agent's last words.
+    fn agent_said(&mut self, words: &str, to_the_end: bool) {
+        let at_ms = self.hearing.now(self.now_ms);
+        self.echo.agent_said(words, at_ms);
+        self.overlap.agent_said(to_the_end, at_ms);
+        self.endpointing.agent_said(words);
     }
 }
 

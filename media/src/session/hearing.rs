@@ -1,7 +1,13 @@
 //! The receiving side of a session: decodes the line, keeps its time, detects voice, and prepares the
 //! recogniser's samples.
 
-use super::{SessionConfig, SessionError, clock::StreamClock, recorded::Tracks};
+use std::collections::VecDeque;
+
+use super::{
+    clock::{STALL_MS, StreamClock},
+    messages::{SessionConfig, SessionError},
+    tracks::Tracks,
+};
 use crate::{
     amd::Tone,
     codec,
@@ -32,12 +38,12 @@ pub(super) struct HeardBlock {
     pub(super) level_db: f32,
 }
 
-/// The receiving side of a session.
 pub(super) struct Hearing {
     format: LineFormat,
     samples_per_ms: u64,
     clock: StreamClock,
     vad: Vad,
+    blocks: VecDeque<HeardBlock>,
     /// Session time of the detectors' first sample, moved forward by gaps.
     vad_base_ms: u64,
     started: bool,
@@ -63,6 +69,7 @@ impl Hearing {
             samples_per_ms: u64::from(line_rate / 1_000),
             clock: StreamClock::default(),
             vad: Vad::new(line_rate),
+            blocks: VecDeque::new(),
             vad_base_ms: 0,
             started: false,
             beep: BeepDetector::for_rate(line_rate),
@@ -76,8 +83,7 @@ impl Hearing {
         })
     }
 
-    /// Takes audio of the line. The verdicts on the blocks it fills go to `blocks`.
-    pub(super) fn receive(&mut self, audio: &[u8], now_ms: u64, blocks: &mut Vec<HeardBlock>, tracks: &mut Tracks) {
+    pub(super) fn receive(&mut self, audio: &[u8], now_ms: u64, tracks: &mut Tracks) {
         let mut pcm = std::mem::take(&mut self.pcm);
         pcm.clear();
         codec::decode(self.format.encoding, audio, &mut pcm);
@@ -91,14 +97,19 @@ impl Hearing {
             self.samples = self.vad_base_ms * self.samples_per_ms;
         }
         if gap_ms > 0 {
-            self.show_gap(gap_ms, blocks);
+            self.show_gap(gap_ms);
         }
-        self.show(&pcm, blocks);
+        self.show(&pcm);
         self.resample(&pcm);
         self.beep.push(&pcm, &mut self.beeps);
         tracks.user(self.samples, &pcm);
         self.samples += pcm.len() as u64;
         self.pcm = pcm;
+    }
+
+    /// Returns the verdict on the next block that the audio filled.
+    pub(super) fn poll_block(&mut self) -> Option<HeardBlock> {
+        self.blocks.pop_front()
     }
 
     /// Returns the next single tone that has ended.
@@ -116,17 +127,14 @@ impl Hearing {
         })
     }
 
-    /// Returns the end of the received audio.
     pub(super) fn heard_ms(&self) -> u64 {
         self.clock.heard_ms()
     }
 
-    /// Returns the stream's time.
     pub(super) fn now(&self, now_ms: u64) -> u64 {
         self.clock.now(now_ms)
     }
 
-    /// Returns whether the line has gone silent.
     pub(super) fn is_stalled(&self, now_ms: u64) -> bool {
         self.clock.is_stalled(now_ms)
     }
@@ -142,14 +150,9 @@ impl Hearing {
         self.samples + stall_ms * self.samples_per_ms
     }
 
-    /// Returns the format of the line.
-    pub(super) fn format(&self) -> LineFormat {
-        self.format
-    }
-
-    /// Returns the rate of the line in Hz.
-    pub(super) fn sample_rate(&self) -> u32 {
-        self.format.sample_rate
+    /// Returns the position up to which missing audio counts as silence. After it, audio may still come late.
+    pub(super) fn settled_position(&self, now_ms: u64) -> u64 {
+        self.position(now_ms).saturating_sub(STALL_MS * self.samples_per_ms)
     }
 
     /// Converts the samples for the recogniser to another rate from here on.
@@ -159,15 +162,14 @@ impl Hearing {
         Ok(())
     }
 
-    /// Returns the samples for the recogniser.
     pub(super) fn recogniser_samples(&mut self) -> &mut Vec<i16> {
         &mut self.for_recogniser
     }
 
-    fn show(&mut self, pcm: &[i16], blocks: &mut Vec<HeardBlock>) {
+    fn show(&mut self, pcm: &[i16]) {
         let (base_ms, samples_per_ms) = (self.vad_base_ms, self.samples_per_ms);
         self.vad.process(pcm, |block| {
-            blocks.push(HeardBlock {
+            self.blocks.push_back(HeardBlock {
                 at_ms: base_ms + block.end / samples_per_ms,
                 onset_ms: block.onset.map(|onset| base_ms + onset / samples_per_ms),
                 sound_ms: block.sound.map(|sound| base_ms + sound / samples_per_ms),
@@ -178,13 +180,13 @@ impl Hearing {
         });
     }
 
-    fn show_gap(&mut self, gap_ms: u64, blocks: &mut Vec<HeardBlock>) {
+    fn show_gap(&mut self, gap_ms: u64) {
         let shown_ms = gap_ms.min(GAP_SHOWN_MS);
         let silence = [0i16; 160];
         let mut left = (shown_ms * self.samples_per_ms) as usize;
         while left > 0 {
             let piece = left.min(silence.len());
-            self.show(&silence[..piece], blocks);
+            self.show(&silence[..piece]);
             self.beep.push(&silence[..piece], &mut self.beeps);
             left -= piece;
         }

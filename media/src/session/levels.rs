@@ -1,6 +1,7 @@
 //! Loudness of the agent's speech in steps of 16 ms, with which an echo of it is compared.
 
-use super::echo::SILENT_DB;
+/// Level in dBFS while nothing is played.
+pub(super) const SILENT_DB: f32 = -100.0;
 
 /// Samples of a level at 8 kHz: 16 ms, like the blocks of the voice detector.
 const BLOCK_8K: usize = 128;

@@ -1,21 +1,12 @@
-//! An operator's live audio: plays in place of a speech as it arrives. Nothing interrupts it, and it has no words.
+//! An operator's live audio: plays in place of a speech as it arrives.
 //!
 //! Its pace follows the clock and not the line's marks: marks come back late, and waiting for them would break
 //! up audio of which only a little is ever ahead. Each seam is faded, so that none is heard as a click.
 
 use std::collections::VecDeque;
 
-use super::{Current, LineOutput, Speaking};
-use crate::{
-    codec,
-    session::{SpeechId, recorded::Tracks},
-};
-
-/// Id of an operator's audio. No speech of the agent has this number or a higher one.
-pub(super) const LIVE: SpeechId = SpeechId(u64::MAX - 1);
-
 /// Duration in milliseconds of a message to the line.
-const FRAME_MS: u64 = 20;
+pub(super) const FRAME_MS: u64 = 20;
 
 /// Audio in milliseconds that is collected before it plays, at first and after each gap, since frames do not
 /// arrive evenly.
@@ -32,9 +23,6 @@ const MOST_WAITING_MS: u64 = 400;
 
 /// Duration in milliseconds of the fade at the beginning, at the end, and where audio was dropped.
 const SEAM_MS: u64 = 5;
-
-/// Duration in milliseconds in which audio that is cut falls silent.
-const FADE_MS: u64 = 20;
 
 /// Audio that has arrived and was not sent.
 pub(super) struct Live {
@@ -53,7 +41,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    fn new(samples_per_ms: u64, ahead_ms: u64) -> Self {
+    pub(super) fn new(samples_per_ms: u64, ahead_ms: u64) -> Self {
         Self {
             waiting: VecDeque::new(),
             pressing: false,
@@ -71,7 +59,7 @@ impl Live {
     }
 
     /// Takes audio, and drops the oldest that is too much. Returns the number of samples dropped.
-    fn push(&mut self, samples: &[i16], now_ms: u64) -> usize {
+    pub(super) fn push(&mut self, samples: &[i16], now_ms: u64) -> usize {
         if self.ended {
             return 0;
         }
@@ -100,7 +88,7 @@ impl Live {
     }
 
     /// Returns the next message for the line, if it is time.
-    fn next(&mut self, now_ms: u64) -> Option<Vec<i16>> {
+    pub(super) fn next(&mut self, now_ms: u64) -> Option<Vec<i16>> {
         let ahead_ms = self.until_ms.saturating_sub(now_ms);
         if self.waiting.is_empty() || ahead_ms + FRAME_MS > self.ahead_ms {
             return None;
@@ -128,6 +116,14 @@ impl Live {
         self.pressing &= !self.waiting.is_empty();
         self.until_ms = self.until_ms.max(now_ms) + FRAME_MS;
         Some(message)
+    }
+
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    pub(super) fn take_rest(&mut self) -> Vec<i16> {
+        std::mem::take(&mut self.waiting).into()
     }
 
     /// Returns when the next message is due, as far as it does not wait for audio.
@@ -160,105 +156,8 @@ fn faded(sample: i16, part: usize, whole: usize) -> i16 {
 }
 
 /// Lets the last `seam` samples fall silent.
-fn fade_end(samples: &mut [i16], seam: usize) {
+pub(super) fn fade_end(samples: &mut [i16], seam: usize) {
     for (left, sample) in samples.iter_mut().rev().take(seam).enumerate() {
         *sample = faded(*sample, left, seam);
-    }
-}
-
-impl Speaking {
-    /// Returns whether an operator's audio plays.
-    pub(in crate::session) fn is_live(&self) -> bool {
-        self.current.as_ref().is_some_and(|current| current.live.is_some())
-    }
-
-    /// Begins an operator's audio. The present speech must have been dropped.
-    pub(in crate::session) fn begin_live(&mut self) {
-        let mut current = Current::new(LIVE, true, self.format);
-        current.last = true;
-        current.live = Some(Live::new(self.samples_per_ms, self.pace.ahead / self.samples_per_ms));
-        self.current = Some(current);
-    }
-
-    /// Takes an operator's audio. Returns the number of samples that were dropped.
-    pub(in crate::session) fn live_audio(&mut self, samples: &[i16], now_ms: u64) -> usize {
-        let live = self.current.as_mut().and_then(|current| current.live.as_mut());
-        live.map_or(0, |live| live.push(samples, now_ms))
-    }
-
-    /// Ends an operator's audio once what has arrived was played.
-    pub(in crate::session) fn end_live(&mut self) {
-        if let Some(live) = self.current.as_mut().and_then(|current| current.live.as_mut()) {
-            live.ended = true;
-        }
-    }
-
-    pub(super) fn next_live_message(&mut self, now_ms: u64) -> Option<Vec<u8>> {
-        let (head, sent) = (self.ledger.head(now_ms), self.ledger.sent());
-        let current = self.current.as_mut().filter(|current| !current.paused)?;
-        let mut samples = current.live.as_mut()?.next(now_ms)?;
-        if self.pace.whole {
-            samples.resize(self.pace.message as usize, 0);
-        }
-        let mut encoded = Vec::new();
-        codec::encode(self.format.encoding, &samples, &mut encoded);
-        current.speech.push(&encoded, &[]);
-        current.levels.push(&samples);
-        if !current.audible {
-            current.audible = true;
-            current.sent_base = sent;
-        }
-        let position = current.position(head);
-        current.speech.release(position);
-        Some(current.speech.take(samples.len() as u64))
-    }
-
-    /// Stops the present audio: clears the line, and sends its next moment in which it falls silent, and records
-    /// it; `position` is now.
-    pub(in crate::session) fn fade_out(
-        &mut self,
-        now_ms: u64,
-        outputs: &mut VecDeque<LineOutput>,
-        (tracks, position): (&mut Tracks, u64),
-    ) {
-        if self.ledger.outstanding(now_ms) == 0 {
-            return;
-        }
-        let head = match self.can_clear {
-            true => self.ledger.frame_end(now_ms, FRAME_MS * self.samples_per_ms),
-            false => self.ledger.sent(),
-        };
-        let format = self.format;
-        let playing = self
-            .current
-            .as_mut()
-            .filter(|current| current.audible && !current.paused);
-        let Some(current) = playing else { return };
-        if let Some(live) = &mut current.live {
-            let mut rest = Vec::new();
-            codec::encode(format.encoding, live.waiting.make_contiguous(), &mut rest);
-            live.waiting.clear();
-            current.speech.push(&rest, &[]);
-        }
-        let mut tail = Vec::new();
-        let samples = FADE_MS * self.samples_per_ms;
-        codec::decode(
-            format.encoding,
-            current.speech.peek(current.position(head), samples),
-            &mut tail,
-        );
-        self.cut(now_ms, outputs);
-        tracks.truncate_agent(self.recorded_end);
-        let seam = tail.len();
-        fade_end(&mut tail, seam);
-        if seam > 0 {
-            // Padded to whole frames, so that the next message begins with a frame.
-            tail.resize(samples as usize, 0);
-        }
-        let mut encoded = Vec::new();
-        codec::encode(format.encoding, &tail, &mut encoded);
-        if !encoded.is_empty() {
-            self.send(encoded, now_ms, outputs, (tracks, position));
-        }
     }
 }

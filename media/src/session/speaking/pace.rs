@@ -1,6 +1,6 @@
 //! How far ahead, and in which messages, a line is fed.
 
-use crate::session::SessionConfig;
+use crate::session::messages::SessionConfig;
 
 /// Pace at which a line is fed.
 #[derive(Debug, Clone, Copy)]

@@ -55,9 +55,10 @@ const GREETINGS: &[&str] = &[
 ];
 
 /// Meaning of words over the agent's speech.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Floor {
     /// No word was understood.
+    #[default]
     Silent,
     /// The user listens.
     Nod,
