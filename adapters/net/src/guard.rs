@@ -20,6 +20,7 @@ use domain::{ports::services::Outage, time::Timestamp};
 use tokio::time::Instant;
 
 use crate::redact;
+pub use breaker::Verdict;
 use breaker::{Breaker, Stand};
 
 /// Kind of a provider.
@@ -43,28 +44,6 @@ impl Kind {
             Self::SpeechToText => "ears",
             Self::TextToSpeech => "voice",
             Self::Carrier => "carrier",
-        }
-    }
-}
-
-/// Meaning of a failure for the provider's health.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The provider was unavailable, busy, too slow or broke its own format. Counts as a failure.
-    Unhealthy,
-    /// The provider rejected our key or account (401, 402, 403). Requests stop for a longer pause.
-    Refused,
-    /// Our request was wrong (400, 404, 413, 422). Does not count as a failure, unless requests of several
-    /// calls in a row are wrong.
-    OurFault,
-}
-
-impl Verdict {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Unhealthy => "unwell",
-            Self::Refused => "refused",
-            Self::OurFault => "our_fault",
         }
     }
 }

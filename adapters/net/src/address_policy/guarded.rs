@@ -6,7 +6,7 @@ use std::{error::Error, io, net::IpAddr, net::SocketAddr, sync::Arc};
 use futures_util::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::{AddressPolicy, NotAllowed};
+use super::addresses::{AddressPolicy, NotAllowed};
 
 /// Resolves host names.
 pub trait Resolver: Send + Sync + 'static {

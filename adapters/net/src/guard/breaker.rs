@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Verdict, doubt::Doubt};
+use super::doubt::Doubt;
 
 /// Consecutive failures that open the breaker.
 const IN_A_ROW: u32 = 5;
@@ -31,6 +31,28 @@ const RETRY: u32 = 10;
 /// Retries available at the start, and the most that can be saved up.
 const FIRST_RETRIES: u32 = 3;
 const MOST_RETRIES: u32 = 10;
+
+/// Meaning of a failure for the provider's health.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The provider was unavailable, busy, too slow or broke its own format. Counts as a failure.
+    Unhealthy,
+    /// The provider rejected our key or account (401, 402, 403). Requests stop for a longer pause.
+    Refused,
+    /// Our request was wrong (400, 404, 413, 422). Does not count as a failure, unless requests of several
+    /// calls in a row are wrong.
+    OurFault,
+}
+
+impl Verdict {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Unhealthy => "unwell",
+            Self::Refused => "refused",
+            Self::OurFault => "our_fault",
+        }
+    }
+}
 
 /// State of the breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
