@@ -113,14 +113,14 @@ async fn proved(peers: &Peers, request: Request) -> Result<Request, Response> {
         let words = format!("the body of a forwarded request must not exceed {MAX_BODY_BYTES} bytes");
         return Err(refusal(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &words));
     };
-    is_peers(others, &claimed, (&parts, &body)).await?;
+    is_peers(others, &claimed, &parts, &body).await?;
     if let Some(host) = parts.headers.remove(HOST) {
         parts.headers.insert(header::HOST, host);
     }
     Ok(Request::from_parts(parts, Body::from(body)))
 }
 
-async fn is_peers(others: &Others, claimed: &Claimed, (parts, body): (&Parts, &[u8])) -> Result<(), Response> {
+async fn is_peers(others: &Others, claimed: &Claimed, parts: &Parts, body: &[u8]) -> Result<(), Response> {
     let key = others.key().await.map_err(IntoResponse::into_response)?;
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
     key.verify(claimed, (parts.method.as_str(), path, body))

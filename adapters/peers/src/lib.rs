@@ -10,6 +10,7 @@ pub mod directory;
 pub mod layer;
 mod owner_cache;
 mod pass;
+mod paths;
 mod present;
 pub mod proof;
 mod relay;
@@ -56,6 +57,10 @@ const MOST_SOCKETS: usize = 4_096;
 const MOST_FOLLOWERS: usize = 1_024;
 /// Time limit for an owner lookup in the store; carriers wait 5 s for their answer.
 const LOOKED_UP_WITHIN: Duration = Duration::from_secs(1);
+/// Usual time limit for another node's answer; carriers wait 5 s.
+const ANSWERED_WITHIN: Duration = Duration::from_millis(4_500);
+/// The same limit if somebody waits on the line and this node can take over the call.
+const IN_HASTE: Duration = Duration::from_secs(2);
 /// Time limit for connecting to another node, which is close by or gone.
 const CONNECT_WITHIN: Duration = Duration::from_secs(1);
 /// Time after which an idle connection is closed; shorter than the other side's limit.
@@ -118,7 +123,7 @@ impl Elsewhere {
     pub fn or_here(self) -> Self {
         Self {
             or_here: true,
-            within: pass::IN_HASTE,
+            within: IN_HASTE,
             ..self
         }
     }
@@ -281,9 +286,7 @@ impl Peers {
         let Ok(Some(elsewhere)) = others.find(attempt, Shown::Vouched).await else {
             return false;
         };
-        let told = others
-            .command(&elsewhere.holder.address, &routes::end_of(attempt))
-            .await;
+        let told = others.command(&elsewhere.holder.address, &paths::end_of(attempt)).await;
         if let Err(why) = &told {
             others.known.forget(attempt);
             let Holder { node, address, .. } = &elsewhere.holder;
@@ -304,7 +307,7 @@ impl Peers {
         let found = others.find(attempt, Shown::Vouched).await;
         let elsewhere = found.map_err(|_| NotTold::Lost)?.ok_or(NotTold::NoHolder)?;
         let body = serde_json::to_vec(command).map_err(|_| NotTold::Lost)?;
-        let path = routes::command_of(attempt);
+        let path = paths::command_of(attempt);
         let sent = others.send(&elsewhere.holder.address, &path, body.into()).await;
         let answer = match sent {
             Ok(answer) if answer.status() == StatusCode::NOT_FOUND => Err(NotTold::OlderVersion),
@@ -321,7 +324,7 @@ impl Peers {
     pub fn took_over(&self, attempt: AttemptId, from: Unreached) {
         if let Some(others) = self.0.clone() {
             others.known.forget(attempt);
-            tokio::spawn(others.tell(from.0.address, routes::taken_over(attempt)));
+            tokio::spawn(others.tell(from.0.address, paths::taken_over(attempt)));
         }
     }
 
@@ -334,7 +337,7 @@ impl Peers {
             };
             let own = others.settings.address.as_deref();
             for address in nodes.into_iter().filter(|address| Some(address.as_str()) != own) {
-                tokio::spawn(others.clone().tell(address, routes::FORGET_SPEECH.to_owned()));
+                tokio::spawn(others.clone().tell(address, paths::FORGET_SPEECH.to_owned()));
             }
         });
     }
@@ -377,7 +380,7 @@ impl Others {
         let elsewhere = |holder| Elsewhere {
             attempt,
             holder,
-            within: pass::ANSWERED_WITHIN,
+            within: ANSWERED_WITHIN,
             or_here: false,
             follows: false,
         };
@@ -471,7 +474,7 @@ impl Others {
             .header(proof::HEADER, signature)
             .header(header::CONTENT_TYPE, "application/json")
             .body(body);
-        let sent = request.timeout(routes::DONE_WITHIN).send().await;
+        let sent = request.timeout(paths::DONE_WITHIN).send().await;
         sent.map_err(|error| error.without_url().to_string())
     }
 

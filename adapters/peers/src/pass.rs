@@ -17,16 +17,12 @@ use hyper::upgrade::OnUpgrade;
 use tokio::time::timeout;
 
 use super::{
-    Elsewhere, Others,
+    ANSWERED_WITHIN, Elsewhere, Others,
     directory::Holder,
     proof,
     relay::{self, Relay},
 };
 
-/// Usual time limit for another node's answer; carriers wait 5 s.
-pub(super) const ANSWERED_WITHIN: Duration = Duration::from_millis(4_500);
-/// The same limit if somebody waits on the line and this node can take over the call.
-pub(super) const IN_HASTE: Duration = Duration::from_secs(2);
 /// Largest answer, in bytes. A carrier's instructions are far smaller.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
@@ -94,7 +90,7 @@ impl Others {
         let (to, follows) = (&elsewhere.holder, elsewhere.follows);
         let upgrade = parts.extensions.get::<OnUpgrade>().cloned();
         match upgrade.filter(|_| parts.headers.contains_key(header::UPGRADE)) {
-            Some(upgrade) => self.pass_socket((to, follows), parts, upgrade).await,
+            Some(upgrade) => self.pass_socket(to, follows, parts, upgrade).await,
             None => self.pass_request(to, parts, body, elsewhere.within).await,
         }
     }
@@ -116,7 +112,8 @@ impl Others {
 
     async fn pass_socket(
         &self,
-        (to, follows): (&Holder, bool),
+        to: &Holder,
+        follows: bool,
         parts: &Parts,
         ours: OnUpgrade,
     ) -> Result<Response, NotPassed> {

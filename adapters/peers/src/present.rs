@@ -8,13 +8,13 @@ use domain::id::AttemptId;
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
-use super::{Others, Peers, routes};
+use super::{Others, Peers, paths};
 
 /// Time limit for another node's answer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(1);
 
 impl Peers {
-    /// Asks each other node once for the present states of these calls, at most [`routes::MOST_LISTED`]. Calls that no node
+    /// Asks each other node once for the present states of these calls, at most [`super::routes::MOST_LISTED`]. Calls that no node
     /// tells of within a second are left out. The caller must have checked that they belong to the account.
     pub async fn present(&self, attempts: &[AttemptId]) -> HashMap<AttemptId, LivePresent> {
         let Some(others) = self.0.as_ref().filter(|_| !attempts.is_empty()) else {
@@ -33,7 +33,7 @@ impl Peers {
 
 impl Others {
     async fn present_at(&self, address: String, body: Bytes) -> Option<HashMap<AttemptId, LivePresent>> {
-        let answer = self.send(&address, routes::PRESENT, body).await.ok()?;
+        let answer = self.send(&address, paths::PRESENT, body).await.ok()?;
         answer.error_for_status().ok()?.json().await.ok()
     }
 }

@@ -1,39 +1,18 @@
 //! Endpoints for commands between nodes, other than forwarded requests.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use actors::{call::CallCommand, switchboard::Switchboard};
 use axum::{Json, Router, extract::Path, http::StatusCode, middleware, routing::post};
 use domain::id::AttemptId;
 
-use super::{Peers, layer};
-
-/// Time limit for another node to carry out a command.
-pub(super) const DONE_WITHIN: Duration = Duration::from_secs(2);
-
-/// Path of the command to drop cached speech that may contain personal data.
-pub(super) const FORGET_SPEECH: &str = "/peers/speech/forget";
-
-/// Path of the question for the present states of calls.
-pub(super) const PRESENT: &str = "/peers/calls/present";
+use super::{
+    Peers, layer,
+    paths::{FORGET_SPEECH, PRESENT},
+};
 
 /// Most calls of a question for their present states: a page of a list.
 pub const MOST_LISTED: usize = 100;
-
-/// Path of the command to end a call that the node holds.
-pub(super) fn end_of(attempt: AttemptId) -> String {
-    format!("/peers/calls/{attempt}/end")
-}
-
-/// Path of a client's command to a call that the node holds.
-pub(super) fn command_of(attempt: AttemptId) -> String {
-    format!("/peers/calls/{attempt}/command")
-}
-
-/// Path of the command that says a call of the node was taken over.
-pub(super) fn taken_over(attempt: AttemptId) -> String {
-    format!("/peers/calls/{attempt}/taken-over")
-}
 
 /// Returns the router; it rejects requests that do not come from a node of this installation.
 pub fn router(peers: &Peers, switchboard: Switchboard, forget_speech: Arc<dyn Fn() + Send + Sync>) -> Router {
