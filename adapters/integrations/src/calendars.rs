@@ -23,7 +23,7 @@ use domain::{
     agent::{Agent, CalendarProvider},
     ports::{
         NotReady,
-        store::{Appointment, Begun, MOST_BOOKED, Store, StoreError},
+        store::{Appointment, Begun, MOST_BOOKED, Store, StoreError, StoreResult},
         tool_runner::{ToolFault, ToolOffer, ToolRun, ToolRunner, ToolScope},
     },
     time::Clock,
@@ -37,9 +37,8 @@ use self::{
 };
 
 pub use domain::ports::tool_runner::BOOK_APPOINTMENT;
-pub use google::CredentialsError;
+pub use google::token::CredentialsError;
 pub use invitation::{Organiser, ics};
-pub use keeper::run as keep;
 pub use port::{Booked, Calendar, CalendarError, Span};
 pub use settings::{CalendarConfig, CalendarConfigError};
 pub use wishes::FIND_SLOTS;
@@ -76,7 +75,7 @@ impl Calendars {
         let subject = config.google_calendar_subject.as_deref();
         let google = match &config.google_calendar_credentials {
             Some(file) => {
-                let google = Google::new(client, config.google_url(), (file, subject), clock.clone())?;
+                let google = Google::new(client, config.google_url(), file, subject, clock.clone())?;
                 Some(Arc::new(google) as Arc<dyn Calendar>)
             }
             None => None,
@@ -112,6 +111,15 @@ impl Calendars {
             CalendarProvider::CalCom => self.calcom.clone(),
             CalendarProvider::Google => self.google.clone(),
         }
+    }
+
+    /// Looks once at the appointments that nobody settled in time.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub async fn settle_late(&self) -> StoreResult<()> {
+        keeper::settle_late(&*self.store, &*self.clock, |provider| self.calendar(provider)).await
     }
 
     /// Returns the provider of the call's agent. Returns `None` if none is enabled or configured.
@@ -173,6 +181,16 @@ impl Calendars {
         appointment.wish.ends_at = booked.ends_at;
         appointment.confirmed = booked.confirmed;
         Ok(told(&appointment, zone))
+    }
+}
+
+/// Settles late appointments regularly until it is dropped.
+pub async fn keep(calendars: Arc<Calendars>) {
+    loop {
+        tokio::time::sleep(keeper::LOOK_EVERY).await;
+        if let Err(error) = calendars.settle_late().await {
+            tracing::debug!(%error, "reading appointments failed, trying again");
+        }
     }
 }
 

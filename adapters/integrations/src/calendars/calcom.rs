@@ -93,8 +93,9 @@ fn not_booked(answered: Answered) -> Result<Value, CalendarError> {
 
 /// Reads a booking. Returns `None` if it is unreadable or not at the requested time.
 fn booked(booking: &Value, wanted: &Appointment) -> Option<Booked> {
-    let span = (time(&booking["start"])?, time(&booking["end"])?);
-    let booked = Booked::told(booking["uid"].as_str()?, span, booking["status"] != "pending")?;
+    let (starts_at, ends_at) = (time(&booking["start"])?, time(&booking["end"])?);
+    let confirmed = booking["status"] != "pending";
+    let booked = Booked::told(booking["uid"].as_str()?, starts_at, ends_at, confirmed)?;
     (booked.starts_at == wanted.wish.starts_at).then_some(booked)
 }
 

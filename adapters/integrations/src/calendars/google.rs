@@ -3,7 +3,7 @@
 //! API v3 (<https://developers.google.com/workspace/calendar/api/v3/reference>): `freeBusy.query`,
 //! `events.insert` with an id of our own, by which an event is found again, and `events.get`.
 
-mod token;
+pub(super) mod token;
 
 use std::{path::Path, sync::Arc};
 
@@ -15,7 +15,6 @@ use domain::{
 use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use serde_json::{Value, json};
 
-pub use self::token::CredentialsError;
 use self::token::Tokens;
 use super::{
     api::{Answered, send, time, utc},
@@ -40,7 +39,8 @@ impl Google {
     pub(super) fn new(
         client: Client,
         base: &str,
-        (credentials, subject): (&Path, Option<&str>),
+        credentials: &Path,
+        subject: Option<&str>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, CalendarConfigError> {
         let url = Url::parse(base).map_err(|error| CalendarConfigError::GoogleUrl {
@@ -148,8 +148,8 @@ fn usual(answered: Answered) -> Result<Value, CalendarError> {
 
 fn booked(event: &Value) -> Result<Booked, CalendarError> {
     let told = || {
-        let span = (time(&event["start"]["dateTime"])?, time(&event["end"]["dateTime"])?);
-        Booked::told(event["id"].as_str()?, span, true)
+        let (starts_at, ends_at) = (time(&event["start"]["dateTime"])?, time(&event["end"]["dateTime"])?);
+        Booked::told(event["id"].as_str()?, starts_at, ends_at, true)
     };
     told().ok_or_else(|| CalendarError::Unknown("its answer is not an event".into()))
 }

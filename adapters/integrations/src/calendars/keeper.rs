@@ -4,14 +4,15 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    ports::store::{Appointment, BookingSettled, StoreResult},
-    time::Timestamp,
+    agent::CalendarProvider,
+    ports::store::{Appointment, BookingSettled, Store, StoreResult},
+    time::{Clock, Timestamp},
 };
 
-use super::{Calendars, booking::settle};
+use super::{booking::settle, port::Calendar};
 
 /// Interval between two looks.
-const LOOK_EVERY: Duration = Duration::from_secs(10);
+pub(super) const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// Maximum number of appointments per look.
 const AT_ONCE: i64 = 20;
@@ -22,56 +23,44 @@ const NOT_MADE_AFTER: Duration = Duration::from_secs(180);
 /// Age after which an appointment is given up if the calendar cannot be asked, or the result cannot be stored.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(24 * 3_600);
 
-/// Looks regularly until it is dropped.
-pub async fn run(calendars: Arc<Calendars>) {
-    loop {
-        tokio::time::sleep(LOOK_EVERY).await;
-        if let Err(error) = calendars.settle_late().await {
-            tracing::debug!(%error, "reading appointments failed, trying again");
+/// Looks once at the appointments that nobody settled in time. Nothing is booked here, because the requester was told
+/// that the outcome is unknown.
+pub(super) async fn settle_late(
+    store: &dyn Store,
+    clock: &dyn Clock,
+    calendar: impl Fn(CalendarProvider) -> Option<Arc<dyn Calendar>>,
+) -> StoreResult<()> {
+    for held in store.lease_appointments(AT_ONCE).await? {
+        let now = clock.now();
+        let Some(settled) = outcome(&held, calendar(held.wish.provider), now).await else {
+            continue;
+        };
+        let made = matches!(settled, BookingSettled::Booked { .. });
+        let kept = settle(store, &held, settled).await;
+        if made && !kept && now.since(held.created_at) >= GIVEN_UP_AFTER {
+            tracing::error!(appointment = %held.id, "storing a booked appointment failed for too long, giving up");
+            settle(store, &held, BookingSettled::Failed).await;
         }
     }
+    Ok(())
 }
 
-impl Calendars {
-    /// Looks once at the appointments that nobody settled in time. Nothing is booked here, because the
-    /// requester was told that the outcome is unknown.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the store fails.
-    pub async fn settle_late(&self) -> StoreResult<()> {
-        for held in self.store.lease_appointments(AT_ONCE).await? {
-            let now = self.clock.now();
-            let Some(settled) = self.outcome(&held, now).await else {
-                continue;
-            };
-            let made = matches!(settled, BookingSettled::Booked { .. });
-            let kept = settle(&*self.store, &held, settled).await;
-            if made && !kept && now.since(held.created_at) >= GIVEN_UP_AFTER {
-                tracing::error!(appointment = %held.id, "storing a booked appointment failed for too long, giving up");
-                settle(&*self.store, &held, BookingSettled::Failed).await;
-            }
+/// Returns the outcome of an appointment, or `None` as long as it is unknown.
+async fn outcome(held: &Appointment, calendar: Option<Arc<dyn Calendar>>, now: Timestamp) -> Option<BookingSettled> {
+    let age = now.since(held.created_at);
+    let found = match calendar {
+        Some(calendar) => calendar.find(held).await.map_err(|error| error.to_string()),
+        None => Err("its calendar is not configured any more".to_owned()),
+    };
+    match found {
+        Ok(Some(booked)) => {
+            tracing::info!(appointment = %held.id, "booking found, its call had not seen the answer");
+            Some(booked.into())
         }
-        Ok(())
-    }
-
-    /// Returns the outcome of an appointment, or `None` as long as it is unknown.
-    async fn outcome(&self, held: &Appointment, now: Timestamp) -> Option<BookingSettled> {
-        let age = now.since(held.created_at);
-        let found = match self.calendar(held.wish.provider) {
-            Some(calendar) => calendar.find(held).await.map_err(|error| error.to_string()),
-            None => Err("its calendar is not configured any more".to_owned()),
-        };
-        match found {
-            Ok(Some(booked)) => {
-                tracing::info!(appointment = %held.id, "booking found, its call had not seen the answer");
-                Some(booked.into())
-            }
-            Ok(None) => (age >= NOT_MADE_AFTER).then_some(BookingSettled::Failed),
-            Err(why) => {
-                tracing::warn!(appointment = %held.id, why, "outcome of a booking unknown");
-                (age >= GIVEN_UP_AFTER).then_some(BookingSettled::Failed)
-            }
+        Ok(None) => (age >= NOT_MADE_AFTER).then_some(BookingSettled::Failed),
+        Err(why) => {
+            tracing::warn!(appointment = %held.id, why, "outcome of a booking unknown");
+            (age >= GIVEN_UP_AFTER).then_some(BookingSettled::Failed)
         }
     }
 }

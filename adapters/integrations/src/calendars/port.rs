@@ -39,7 +39,7 @@ const EVENT_CHARACTERS: usize = 1_024;
 
 impl Booked {
     /// Checks what a calendar reports. Returns `None` if it cannot be an appointment.
-    pub(super) fn told(event: &str, (starts_at, ends_at): (Timestamp, Timestamp), confirmed: bool) -> Option<Self> {
+    pub(super) fn told(event: &str, starts_at: Timestamp, ends_at: Timestamp, confirmed: bool) -> Option<Self> {
         let sound = (1..=EVENT_CHARACTERS).contains(&event.chars().count()) && !event.contains(char::is_control);
         (sound && starts_at < ends_at).then(|| Self {
             event: event.to_owned(),

@@ -8,7 +8,7 @@ use domain::{
     ports::NotReady,
 };
 
-use super::google::CredentialsError;
+use super::google::token::CredentialsError;
 use net::{http_client::parse_base_url, key::Key};
 
 /// Address of Cal.com's API.

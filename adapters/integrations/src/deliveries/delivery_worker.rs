@@ -16,8 +16,11 @@ use tokio::{
 };
 
 use super::{
-    Answer, Mailer, WebhookSender, payload,
+    answer::Answer,
+    mail::{self, Mailer},
+    payload,
     places::{Places, Shares},
+    webhook::WebhookSender,
 };
 
 /// Maximum number of lanes per look.
@@ -337,11 +340,11 @@ impl Hands {
                         .send(&*self.store, delivery, &told(&*delivery).await?["data"])
                         .await?
                 }
-                None => Answer::failed(super::mail::NOT_CONFIGURED),
+                None => Answer::failed(mail::NOT_CONFIGURED),
             },
             DeliveryKind::Invitation => match &self.mail {
                 Some(mailer) => mailer.invite(&*self.store, delivery).await?,
-                None => Answer::failed(super::mail::NOT_CONFIGURED),
+                None => Answer::failed(mail::NOT_CONFIGURED),
             },
         };
         Ok(answer.settles(delivery))

@@ -9,7 +9,7 @@ use domain::{
 };
 use reqwest::{Response, Url, header};
 
-use super::{Answer, sign};
+use super::{answer::Answer, signature::sign};
 use net::{
     address_policy::{ALLOW_PRIVATE, AddressPolicy, NotAllowed, Resolver, guard, is_of_no_address, refusal_in},
     http_client,

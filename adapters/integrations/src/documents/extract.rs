@@ -20,12 +20,13 @@ use tokio::{
     sync::Semaphore,
 };
 
+pub use text::TEXT_BYTES;
+use text::too_long;
+
 use super::format::{Format, Recognised};
 
 /// Time limit for one document.
 pub const TIME: Duration = Duration::from_secs(10);
-/// Maximum size of a document's text in bytes.
-pub const TEXT_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum number of documents read at once, each with [`child::MEMORY_BYTES`] at most.
 const AT_ONCE: usize = 2;
 /// How long a document waits for its turn.
@@ -155,10 +156,6 @@ fn answer(status: ExitStatus, output: Vec<u8>, format: Format) -> Result<String,
             ))
         }
     }
-}
-
-fn too_long() -> String {
-    format!("has more than {} MiB of text; split it", TEXT_BYTES / 1024 / 1024)
 }
 
 fn unreadable(what: &str) -> ExtractError {

@@ -62,9 +62,7 @@ impl<'s> Unfolding<'s> {
                     return None;
                 }
                 let mut fields = fields.iter();
-                fields.try_for_each(|(name, value)| {
-                    self.field(schema, (name.as_str(), value), depth, here || unevaluated)
-                })
+                fields.try_for_each(|(name, value)| self.field(schema, name, value, depth, here || unevaluated))
             }
             Value::Array(items) => items
                 .iter()
@@ -76,7 +74,8 @@ impl<'s> Unfolding<'s> {
     fn field(
         &mut self,
         schema: &'s Value,
-        (name, value): (&'s str, &'s Value),
+        name: &'s str,
+        value: &'s Value,
         depth: usize,
         unevaluated: bool,
     ) -> Option<()> {

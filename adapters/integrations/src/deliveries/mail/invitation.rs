@@ -10,6 +10,7 @@ use lettre::{
     message::{Mailbox, MultiPart, SinglePart, header},
 };
 
+use super::message::ComposeError;
 use crate::calendars::{Organiser, ics};
 
 /// Composes the message. Its id is the same in all tries, so that mailboxes can recognise a repetition.
@@ -17,22 +18,21 @@ use crate::calendars::{Organiser, ics};
 /// # Errors
 ///
 /// Returns an error if there is no valid recipient.
-pub(super) fn compose(from: &Mailbox, delivery: &Delivery, appointment: &Appointment) -> Result<Message, String> {
+pub(super) fn compose(from: &Mailbox, delivery: &Delivery, appointment: &Appointment) -> Result<Message, ComposeError> {
     let details = &appointment.wish.details;
     let email = details.email.as_deref().unwrap_or_default();
-    let address = email.parse().map_err(|error| format!("`{email}`: {error}"))?;
+    let address = email.parse().map_err(|error| ComposeError::of_address(email, error))?;
     let organiser = Organiser {
         name: from.name.as_deref(),
         email: from.email.as_ref(),
     };
     let calendar = ics(appointment, email, organiser, delivery.created_at);
-    let kind = header::ContentType::parse("text/calendar; charset=utf-8; method=REQUEST");
-    let kind = kind.map_err(|error| error.to_string())?;
+    let kind = header::ContentType::parse("text/calendar; charset=utf-8; method=REQUEST")?;
     let parts = MultiPart::alternative()
         .singlepart(SinglePart::plain(words(appointment)))
         .singlepart(SinglePart::builder().header(kind).body(calendar));
     let name = one_line(&details.name);
-    Message::builder()
+    let message = Message::builder()
         .from(from.clone())
         .to(Mailbox::new(Some(name).filter(|name| !name.is_empty()), address))
         .message_id(Some(format!("<{}@{}>", delivery.id, from.email.domain())))
@@ -42,8 +42,8 @@ pub(super) fn compose(from: &Mailbox, delivery: &Delivery, appointment: &Appoint
             details.title,
             when(appointment)
         )))
-        .multipart(parts)
-        .map_err(|error| error.to_string())
+        .multipart(parts)?;
+    Ok(message)
 }
 
 /// Formats day and time in the agreed time zone.

@@ -12,9 +12,29 @@ use domain::{
 };
 use lettre::{
     Message,
+    address::AddressError,
     message::{Mailbox, MultiPart, header},
 };
 use serde_json::{Map, Value};
+
+/// Reason why a mail cannot be composed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ComposeError {
+    #[error("`{text}`: {error}")]
+    Address { text: String, error: AddressError },
+    #[error(transparent)]
+    ContentType(#[from] header::ContentTypeErr),
+    #[error(transparent)]
+    Message(#[from] lettre::error::Error),
+}
+
+impl ComposeError {
+    /// Returns the error of a text that is no address.
+    pub(super) fn of_address(text: &str, error: AddressError) -> Self {
+        let text = text.to_owned();
+        Self::Address { text, error }
+    }
+}
 
 /// Line of the overview.
 type Fact = (String, String);
@@ -30,11 +50,11 @@ pub(super) fn compose(
     delivery: &Delivery,
     told: &Value,
     values: &BTreeMap<String, String>,
-) -> Result<Message, String> {
+) -> Result<Message, ComposeError> {
     let address = |text: &String| {
         text.trim()
             .parse::<Mailbox>()
-            .map_err(|error| format!("`{text}`: {error}"))
+            .map_err(|error| ComposeError::of_address(text, error))
     };
     let mut builder = Message::builder()
         .from(from.clone())
@@ -57,7 +77,7 @@ pub(super) fn compose(
         plain(told, &facts, &collected, transcript),
         html(told, &facts, &collected, transcript),
     );
-    builder.multipart(parts).map_err(|error| error.to_string())
+    Ok(builder.multipart(parts)?)
 }
 
 /// Returns the subject as one line without control characters, whatever values were filled in.

@@ -5,7 +5,7 @@ use std::fmt;
 use clap::Args;
 use lettre::{message::Mailbox, transport::smtp};
 
-use super::Mailer;
+use super::mailer::Mailer;
 
 /// Description of a valid mail server address.
 const WAYS: &str = "write smtps://USER:PASSWORD@HOST, or smtp://USER:PASSWORD@HOST:587?tls=required; special \

@@ -8,7 +8,8 @@ use std::{
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, nice, setrlimit};
 
-use super::{super::format::Format, TEXT_BYTES, text, too_long};
+use super::text::{self, TEXT_BYTES, too_long};
+use crate::documents::format::Format;
 
 /// Exit code if the document has no readable text. The reason is on standard output.
 pub const REFUSED: i32 = 3;

@@ -5,13 +5,21 @@ use domain::text::is_blank;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use pdf_extract::extract_text_from_mem;
 
-use super::super::format::Format;
+use crate::documents::format::Format;
+
+/// Maximum size of a document's text in bytes.
+pub const TEXT_BYTES: usize = 4 * 1024 * 1024;
 
 /// How far into a page its charset declaration is searched, as in browsers.
 const CHARSET_WITHIN: usize = 1024;
 
 /// Invisible elements of a page.
 const UNSEEN: &str = "script, style, noscript, template, svg, iframe, head, [hidden]";
+
+/// Says that there is more text than [`TEXT_BYTES`], worded to follow "the document".
+pub(super) fn too_long() -> String {
+    format!("has more than {} MiB of text; split it", TEXT_BYTES / 1024 / 1024)
+}
 
 /// Reason why a document gives no text, worded to follow "the document".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
