@@ -1,16 +1,12 @@
 //! Builds the running service from its settings. This is the only module where ports meet adapters.
 
+mod metrics;
 mod opening;
 mod parts;
 mod services;
 mod trunks;
 
-use std::{
-    io,
-    net::SocketAddr,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use actors::{journal::LiveFact, node::NodeHandle};
 use axum::{
@@ -21,7 +17,6 @@ use axum::{
     response::Response,
     routing::get,
 };
-use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
     sync::{broadcast, watch},
     task::{JoinHandle, JoinSet},
@@ -30,6 +25,7 @@ use tokio::{
 
 pub use self::{opening::Opened, parts::try_voice};
 use self::{
+    opening::{StartError, connections, server_limits},
     parts::{Parts, address_policy, delivery_worker, documents, recordings_dir},
     services::InstalledServices,
     trunks::{OwnListener, Trunks},
@@ -38,7 +34,6 @@ use crate::{config::ServeConfig, load::ReadyEndpoint, telemetry};
 use carriers::{CarrierLink, numbers::NumberLists};
 use dashboard::Dashboard;
 use integrations::analysis_worker;
-use net::bind::way_out;
 use peers::Peers;
 use providers::limits;
 use rest::{
@@ -49,9 +44,6 @@ use rest::{
 use sim::exchange::ExchangeHandle;
 use storage::SqlStore;
 
-/// How long requests in progress may take after the last call of a drain.
-const LAST_ANSWERS: Duration = Duration::from_secs(30);
-
 /// How long analyses in progress may take after that. Another process does those that are cut off.
 const LAST_ANALYSES: Duration = Duration::from_secs(8);
 
@@ -60,11 +52,6 @@ const LAST_DELIVERIES: Duration = Duration::from_secs(8);
 
 /// How long the database may take to close.
 const CLOSE_WITHIN: Duration = Duration::from_secs(3);
-
-/// How often recorded durations are moved into their histograms. Until then each of them takes memory.
-const METRICS_UPKEEP: Duration = Duration::from_secs(5);
-
-type StartError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The running service.
 pub struct App {
@@ -117,18 +104,16 @@ impl App {
     ///
     /// Returns an error if a setting, a folder or the database cannot be used.
     pub async fn serve(opened: Opened) -> Result<Self, StartError> {
+        metrics::handle();
+        let mut trunks = trunks::join(&opened.config, opened.address).await?;
+        let parts = Parts::start(&opened, trunks.carriers.clone()).await?;
         let Opened {
             config,
             listener,
             address,
             tls,
-            times,
-            clock,
-            store,
+            ..
         } = opened;
-        metrics_handle();
-        let mut trunks = trunks::join(&config, address).await?;
-        let parts = Parts::start(&config, (address, times), (store, clock), trunks.carriers.clone()).await?;
 
         let (stop_serving, stopped) = watch::channel(false);
         let (stop_delivering, delivered) = watch::channel(false);
@@ -144,7 +129,7 @@ impl App {
             server.spawn(server::serve(listener, router, limits.clone(), stopped));
         }
         let (event_listeners, exchange) = (std::mem::take(&mut trunks.event_listeners), trunks.exchange.take());
-        let router = router(&config, &parts, (trunks, address), stopped.clone())?;
+        let router = router(&config, &parts, trunks, address, stopped.clone())?;
         let endpoint = Endpoint::new(listener, tls);
         server.spawn(server::serve(endpoint, router, limits, wait_for_true(stopped.clone())));
         let analyst = parts.providers.llm.clone();
@@ -232,23 +217,11 @@ impl App {
     }
 }
 
-fn server_limits(config: &ServeConfig) -> ServerLimits {
-    ServerLimits {
-        shutdown_grace: LAST_ANSWERS,
-        header_timeout: Duration::from_secs(config.idle_seconds),
-        connections: connections(config),
-        ..ServerLimits::default()
-    }
-}
-
-fn connections(config: &ServeConfig) -> usize {
-    usize::try_from(config.max_connections).unwrap_or(usize::MAX)
-}
-
 fn router(
     config: &ServeConfig,
     parts: &Parts,
-    (trunks, address): (Trunks, SocketAddr),
+    trunks: Trunks,
+    address: SocketAddr,
     stopping: watch::Receiver<bool>,
 ) -> Result<Router, StartError> {
     let Parts { store, node, peers, .. } = parts.clone();
@@ -319,9 +292,9 @@ fn router(
     });
     let rest = rest::with_cors(rest, &config.cors_origins);
     let leaving = node.clone();
-    let metrics = get(move || {
+    let rendered = get(move || {
         let node = node.clone();
-        async move { render_metrics(&node).await }
+        async move { metrics::render(&node).await }
     });
     let routes = rest
         .merge(carriers::router(
@@ -332,7 +305,7 @@ fn router(
         .merge(rest::openapi::docs_router())
         .merge(widget)
         .merge(ready.router())
-        .route("/metrics", metrics);
+        .route("/metrics", rendered);
     Ok(dashboard
         .with(routes)
         .layer(middleware::from_fn_with_state(leaving, part))
@@ -349,37 +322,6 @@ async fn part(State(node): State<Arc<NodeHandle>>, request: Request, next: Next)
             .insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     answer
-}
-
-fn cannot_listen(address: SocketAddr, error: &io::Error) -> String {
-    let way_out = way_out(error, "RINGBACK_LISTEN");
-    format!("RINGBACK_LISTEN {address}: cannot listen on this address: {error}{way_out}")
-}
-
-/// Recorder of metrics. A process can install only one, so several apps in one process (tests) share it.
-static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
-
-fn metrics_handle() -> &'static Option<PrometheusHandle> {
-    METRICS.get_or_init(|| telemetry::init_metrics().ok())
-}
-
-async fn render_metrics(node: &NodeHandle) -> String {
-    telemetry::set_gauges(node.switchboard.inspect().await, node.actors());
-    telemetry::set_journal(node.backlog());
-    metrics_handle()
-        .as_ref()
-        .map(PrometheusHandle::render)
-        .unwrap_or_default()
-}
-
-/// Empties the recorded durations regularly, since nothing else does if nobody reads the metrics.
-async fn keep_metrics_small() {
-    let Some(metrics) = metrics_handle() else { return };
-    let mut upkeep = tokio::time::interval(METRICS_UPKEEP);
-    loop {
-        upkeep.tick().await;
-        metrics.run_upkeep();
-    }
 }
 
 async fn wait_for_true(mut flag: watch::Receiver<bool>) {

@@ -1,9 +1,7 @@
 //! The command line.
 
 mod parsed;
-mod unknown;
-
-pub use unknown::warn_of_unknown_settings;
+pub mod unknown;
 
 use std::{net::SocketAddr, path::PathBuf};
 

@@ -11,7 +11,7 @@ use ringback::{
     app::App,
     cli::{
         AccountArgs, AccountCommand, CarriersCommand, CarriersStubArgs, Cli, Command, LoginLinkArgs, PhonesArgs,
-        ProvidersCommand, ProvidersStubArgs, warn_of_unknown_settings,
+        ProvidersCommand, ProvidersStubArgs, unknown::warn_of_unknown_settings,
     },
     config::ServeConfig,
     demo, telemetry,

@@ -1,13 +1,13 @@
 //! Binds the address and opens the database. While its server is unreachable the service waits for it, and
 //! `GET /ready` tells why.
 
-use std::{fmt::Display, net::SocketAddr, sync::Arc, time::Duration};
+use std::{fmt::Display, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use domain::{
     node_times::Times,
     time::{Clock, SystemClock},
 };
-use net::bind::bind;
+use net::bind::{bind, way_out};
 use storage::{OpenError, SqlStore, dial_journal::DialJournal};
 use tokio::{
     net::TcpListener,
@@ -15,12 +15,17 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{StartError, cannot_listen, server_limits};
 use crate::{config::ServeConfig, load};
 use rest::server::{self, Endpoint, ServerLimits, Tls};
 
 /// Pause between two tries to reach the database.
 const TRY_EVERY: Duration = Duration::from_secs(1);
+
+/// How long requests in progress may take after the last call of a drain.
+const LAST_ANSWERS: Duration = Duration::from_secs(30);
+
+/// Reason why the service does not start.
+pub(super) type StartError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A service with its address and its database that does not serve yet.
 pub struct Opened {
@@ -60,6 +65,24 @@ impl Opened {
             store,
         })
     }
+}
+
+fn cannot_listen(address: SocketAddr, error: &io::Error) -> String {
+    let way_out = way_out(error, "RINGBACK_LISTEN");
+    format!("RINGBACK_LISTEN {address}: cannot listen on this address: {error}{way_out}")
+}
+
+pub(super) fn server_limits(config: &ServeConfig) -> ServerLimits {
+    ServerLimits {
+        shutdown_grace: LAST_ANSWERS,
+        header_timeout: Duration::from_secs(config.idle_seconds),
+        connections: connections(config),
+        ..ServerLimits::default()
+    }
+}
+
+pub(super) fn connections(config: &ServeConfig) -> usize {
+    usize::try_from(config.max_connections).unwrap_or(usize::MAX)
 }
 
 /// Tries to reach the database until it is there, refuses, or `RINGBACK_START_WAIT_SECONDS` are over.

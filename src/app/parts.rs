@@ -15,7 +15,11 @@ use domain::{
 };
 use tokio::task::JoinSet;
 
-use super::{StartError, trunks::line_for};
+use super::{
+    metrics,
+    opening::{Opened, StartError},
+    trunks::line_for,
+};
 use crate::{config::ServeConfig, load, telemetry};
 use integrations::{
     calendars::{self, Calendars},
@@ -23,7 +27,7 @@ use integrations::{
     documents::{DocumentSettings, Documents, extract::this_program},
     http_tools::HttpTools,
 };
-use net::address_policy::{AddressPolicy, Resolver, SystemResolver};
+use net::address_policy::{AddressPolicy, SystemResolver};
 use peers::{Peers, PeersSettings, directory::StoreDirectory};
 use providers::{
     babble::BabbleTranscriber,
@@ -54,12 +58,10 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Connects ports and adapters, and starts the node.
-    pub(super) async fn start(
-        config: &ServeConfig,
-        (address, times): (SocketAddr, Times),
-        (store, clock): (Arc<SqlStore>, Arc<dyn Clock>),
-        carriers: Carriers,
-    ) -> Result<Self, StartError> {
+    pub(super) async fn start(opened: &Opened, carriers: Carriers) -> Result<Self, StartError> {
+        let Opened {
+            config, store, clock, ..
+        } = opened;
         let providers = Arc::new(providers(config)?);
         providers.check_names().await?;
         for line in summary::lines(&config.providers, &config.providers.settings()?) {
@@ -67,9 +69,9 @@ impl Parts {
         }
         let (calendar, mail) = (&config.calendars, config.mail.is_set());
         let calendars = Arc::new(Calendars::new(store.clone(), clock.clone(), calendar, mail)?);
-        let http_tools = http_tools(config, &store, &clock)?;
+        let http_tools = http_tools(config, store, clock)?;
         let knowledge: Arc<dyn KnowledgeBase> = Arc::new(knowledge(config, store.clone())?);
-        let texting = texting((providers.clone(), mail, calendars.clone()));
+        let texting = texting(providers.clone(), mail, calendars.clone());
         let talking = talking(texting.clone(), providers.clone());
         let dialing = dialing(talking.clone(), carriers.clone());
         let ports = Ports {
@@ -86,13 +88,13 @@ impl Parts {
             recordings: Arc::new(recordings(config)?),
             clock: clock.clone(),
         };
-        let settings = node_settings(config, (address, times));
-        let peers = peers(config, &settings, (store.clone(), clock.clone()))?;
+        let settings = node_settings(config, opened.address, opened.times);
+        let peers = peers(config, &settings, store.clone(), clock.clone())?;
         let node = Arc::new(Node::start(NodeArguments { ports, settings }).await?);
         store.keep_live_calls(Arc::new(node.calls()));
         Ok(Self {
-            store,
-            clock,
+            store: store.clone(),
+            clock: clock.clone(),
             providers,
             calendars,
             knowledge,
@@ -125,7 +127,7 @@ impl Parts {
         });
         tasks.spawn(load::watch_mailboxes(switchboard));
         tasks.spawn(telemetry::count(self.node.live.subscribe()));
-        tasks.spawn(super::keep_metrics_small());
+        tasks.spawn(metrics::keep_small());
         tasks.spawn(prober::run(self.providers.clone(), config.providers.clone()));
     }
 }
@@ -137,7 +139,7 @@ fn talking(texting: Readiness, providers: Arc<Configured>) -> Readiness {
     })
 }
 
-fn texting((providers, mail, calendars): (Arc<Configured>, bool, Arc<Calendars>)) -> Readiness {
+fn texting(providers: Arc<Configured>, mail: bool, calendars: Arc<Calendars>) -> Readiness {
     Arc::new(move |agent| {
         providers.ready_in_text(agent)?;
         deliveries::mail_ready_for(mail, agent)?;
@@ -152,7 +154,7 @@ fn dialing(talking: Readiness, carriers: Carriers) -> Readiness {
     })
 }
 
-fn node_settings(config: &ServeConfig, (address, times): (SocketAddr, Times)) -> NodeSettings {
+fn node_settings(config: &ServeConfig, address: SocketAddr, times: Times) -> NodeSettings {
     NodeSettings {
         node: NodeId::new(),
         address: config.node_address(address),
@@ -171,7 +173,8 @@ fn node_settings(config: &ServeConfig, (address, times): (SocketAddr, Times)) ->
 fn peers(
     config: &ServeConfig,
     node: &NodeSettings,
-    (store, clock): (Arc<dyn Store>, Arc<dyn Clock>),
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
 ) -> Result<Peers, StartError> {
     if !config.storage.database_url.is_postgres() {
         return Ok(Peers::none());
@@ -216,8 +219,8 @@ pub(super) fn delivery_worker(config: &ServeConfig, parts: &Parts) -> Result<Del
 }
 
 fn http_tools(config: &ServeConfig, store: &Arc<SqlStore>, clock: &Arc<dyn Clock>) -> Result<HttpTools, StartError> {
-    let connects: (_, Arc<dyn Resolver>) = (address_policy(config), Arc::new(SystemResolver));
-    Ok(HttpTools::new(store.clone(), connects, clock.clone())?)
+    let (policy, resolver) = (address_policy(config), Arc::new(SystemResolver));
+    Ok(HttpTools::new(store.clone(), policy, resolver, clock.clone())?)
 }
 
 pub(super) fn documents(address_policy: &AddressPolicy) -> Result<Documents, StartError> {

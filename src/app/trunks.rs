@@ -14,7 +14,7 @@ use domain::{
 };
 use tokio::net::TcpListener;
 
-use super::StartError;
+use super::opening::StartError;
 use crate::config::ServeConfig;
 use carriers::{
     Bulkheads, CarrierLink, EventListener, Trunk, plain,

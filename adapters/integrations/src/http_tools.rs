@@ -57,7 +57,8 @@ impl HttpTools {
     /// Returns an error if the HTTP client cannot be built.
     pub fn new(
         store: Arc<dyn Store>,
-        (policy, resolver): (AddressPolicy, Arc<dyn Resolver>),
+        policy: AddressPolicy,
+        resolver: Arc<dyn Resolver>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, reqwest::Error> {
         let builder = http_client::builder().user_agent("Ringback").referer(false);

@@ -152,8 +152,8 @@ pub struct World {
 }
 
 fn http_tools(settings: &WorldSettings, store: &Arc<MemoryStore>, clock: &Arc<dyn Clock>) -> HttpTools {
-    let connects: (_, Arc<dyn Resolver>) = (settings.addresses.clone(), Arc::new(SystemResolver));
-    HttpTools::new(store.clone(), connects, clock.clone()).unwrap()
+    let (policy, resolver) = (settings.addresses.clone(), Arc::new(SystemResolver));
+    HttpTools::new(store.clone(), policy, resolver, clock.clone()).unwrap()
 }
 
 fn calendars(settings: &WorldSettings, store: &Arc<MemoryStore>, clock: &Arc<dyn Clock>) -> Arc<dyn ToolRunner> {

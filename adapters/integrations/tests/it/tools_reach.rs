@@ -421,7 +421,7 @@ async fn run(url: &str, policy: AddressPolicy, resolver: Arc<dyn Resolver>) -> R
     let row = store.create_tool(account.id, new, None).await.unwrap();
     let mut agent = Agent::default();
     agent.conversation_config.agent.prompt.tool_ids = vec![row.id.to_string()];
-    let tools = HttpTools::new(store, (policy, resolver), clock).unwrap();
+    let tools = HttpTools::new(store, policy, resolver, clock).unwrap();
     let scope = ToolScope {
         account: account.id,
         attempt: AttemptId::new(),
