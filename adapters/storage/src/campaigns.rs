@@ -283,7 +283,7 @@ impl CampaignStore for SqlStore {
         edit: CampaignEdit,
         change: StateChange,
     ) -> StoreResult<CampaignRow> {
-        self.write(move |work| Box::pin(campaign_edits::update(work, (id, version), edit, change)))
+        self.write(move |work| Box::pin(campaign_edits::update(work, id, version, edit, change)))
             .await
     }
 
@@ -295,7 +295,7 @@ impl CampaignStore for SqlStore {
     ) -> StoreResult<ContactsAdded> {
         let seen = self.read(move |work| Box::pin(more_to_dial::present(work, id, import)));
         let (seen, ticket) = (Arc::new(seen.await?), ticket.cloned());
-        self.write_compared(move |work| Box::pin(more_to_dial::add_contacts(work, (id, import), seen, ticket)))
+        self.write_compared(move |work| Box::pin(more_to_dial::add_contacts(work, id, import, seen, ticket)))
             .await
     }
 

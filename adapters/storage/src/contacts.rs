@@ -153,11 +153,11 @@ pub(super) async fn list(
 
 pub(super) async fn update(
     work: Work<'_>,
-    key: (AccountId, ContactId),
+    account: AccountId,
+    id: ContactId,
     version: i64,
     new: NewContact,
 ) -> StoreResult<ContactRow> {
-    let (account, id) = key;
     let row = sqlx::query(
         "UPDATE contacts SET phone_number = $1, name = $2, name_folded = $3, email = $4, extra = $5, \
          version = version + 1 WHERE id = $6 AND account = $7 AND version = $8 \

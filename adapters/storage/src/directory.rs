@@ -160,7 +160,7 @@ impl DirectoryStore for SqlStore {
         version: i64,
         new: NewContact,
     ) -> StoreResult<ContactRow> {
-        self.write(move |work| Box::pin(contacts::update(work, (account, id), version, new)))
+        self.write(move |work| Box::pin(contacts::update(work, account, id, version, new)))
             .await
     }
 

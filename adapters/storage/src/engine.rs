@@ -6,13 +6,13 @@ pub mod word_index;
 pub mod dialect;
 pub mod liveness;
 pub mod locks;
-pub mod measuring;
 pub mod open;
 pub mod page_limits;
 pub mod rows;
 pub mod server_history;
 pub mod transactions;
 pub mod url;
+mod work;
 pub mod write_health;
 pub mod writer;
 
@@ -25,11 +25,13 @@ use domain::{
     id::{AccountId, NodeId},
     node_times::Times,
     ports::store::{EventSignals, LiveCalls, StoreError, StoreResult},
-    time::{Clock, Timestamp},
+    time::Clock,
 };
 use futures_util::future::BoxFuture;
-use sqlx::{AnyConnection, AnyPool};
+use sqlx::AnyPool;
 use tokio::sync::watch;
+
+pub(crate) use work::Work;
 
 use crate::engine::{
     dial_journal::DialJournal,
@@ -80,28 +82,6 @@ enum Writers {
     One(Writer),
     /// Concurrent transactions.
     Many(Transactions),
-}
-
-/// Context of one operation.
-pub(crate) struct Work<'c> {
-    pub(crate) conn: &'c mut AnyConnection,
-    /// The present instant, read when the operation starts.
-    pub(crate) now: Timestamp,
-    pub(crate) dialect: &'static Dialect,
-    /// Whether account events are among the changes.
-    pub(crate) has_events: &'c AtomicBool,
-}
-
-impl Work<'_> {
-    /// Returns the same transaction for a further step.
-    pub(crate) fn again(&mut self) -> Work<'_> {
-        Work {
-            conn: &mut *self.conn,
-            now: self.now,
-            dialect: self.dialect,
-            has_events: self.has_events,
-        }
-    }
 }
 
 /// Returns the operation that also tells when it has its turn.

@@ -15,6 +15,7 @@ mod engine;
 mod erasure;
 mod events;
 mod knowledge;
+mod measuring;
 mod nodes;
 
 pub use attempts::SAFEGUARDS;

@@ -19,7 +19,7 @@ use crate::{
     attempts::attempt_guard::bind_claim,
     engine::{
         SqlStore, Work,
-        liveness::{Liveness, before, declare_dead},
+        liveness::{Liveness, before},
         rows::{Columns, affected, unavailable},
     },
 };
@@ -29,7 +29,7 @@ const PEER_SECRET: &str = "peer_secret";
 
 async fn register(mut work: Work<'_>, node: NodeId, address: Option<String>, liveness: Liveness) -> StoreResult<()> {
     let (now, _) = liveness.now(&mut work).await?;
-    times::agree(&mut work, node, (liveness.times, now)).await?;
+    times::agree(&mut work, node, liveness.times, now).await?;
     if !work.dialect.many_nodes {
         let dead = sqlx::query("UPDATE nodes SET state = 'dead' WHERE state = 'live'");
         affected(dead, &mut *work.conn).await?;

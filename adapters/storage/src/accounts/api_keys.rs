@@ -43,12 +43,12 @@ impl ApiKeyStore for SqlStore {
     }
 
     async fn change_api_key(&self, account: AccountId, id: ApiKeyId, change: ApiKeyChange) -> StoreResult<ApiKeyRow> {
-        self.change(account, move |work| Box::pin(change_added(work, (account, id), change)))
+        self.change(account, move |work| Box::pin(change_added(work, account, id, change)))
             .await
     }
 
     async fn delete_api_key(&self, account: AccountId, id: ApiKeyId, keep: Option<SessionId>) -> StoreResult<()> {
-        self.change(account, move |work| Box::pin(delete_added(work, (account, keep), id)))
+        self.change(account, move |work| Box::pin(delete_added(work, account, keep, id)))
             .await
     }
 
@@ -128,7 +128,7 @@ async fn replace_own(mut work: Work<'_>, email: String, key: StoredApiKey, keep:
         .map_err(unavailable)?;
     let account = accounts::read(&row.ok_or(StoreError::NotFound)?)?;
     locks::before_change(&mut work, account.id).await?;
-    sessions::follow_key(&mut work, (account.id, keep), &key).await?;
+    sessions::follow_key(&mut work, account.id, keep, &key).await?;
     sqlx::query("DELETE FROM api_keys WHERE account = $1")
         .bind(account.id.to_string())
         .execute(&mut *work.conn)
@@ -172,8 +172,12 @@ async fn add(work: Work<'_>, account: AccountId, new: NewApiKey) -> StoreResult<
     accounts::get(work, account).await.map(|_| None)
 }
 
-async fn change_added(mut work: Work<'_>, key: (AccountId, ApiKeyId), change: ApiKeyChange) -> StoreResult<ApiKeyRow> {
-    let (account, id) = key;
+async fn change_added(
+    mut work: Work<'_>,
+    account: AccountId,
+    id: ApiKeyId,
+    change: ApiKeyChange,
+) -> StoreResult<ApiKeyRow> {
     let update = sqlx::query(
         "UPDATE added_api_keys SET name = COALESCE($1, name), scopes = COALESCE($2, scopes), \
          expires_at = CASE WHEN $3 = 1 THEN $4 ELSE expires_at END WHERE id = $5 AND account = $6",
@@ -192,10 +196,11 @@ async fn change_added(mut work: Work<'_>, key: (AccountId, ApiKeyId), change: Ap
 
 async fn delete_added(
     mut work: Work<'_>,
-    (account, keep): (AccountId, Option<SessionId>),
+    account: AccountId,
+    keep: Option<SessionId>,
     id: ApiKeyId,
 ) -> StoreResult<()> {
-    sessions::outlive_key(&mut work, (account, keep), id).await?;
+    sessions::outlive_key(&mut work, account, keep, id).await?;
     let delete = sqlx::query("DELETE FROM added_api_keys WHERE id = $1 AND account = $2")
         .bind(id.to_string())
         .bind(account.to_string());

@@ -207,7 +207,8 @@ async fn first(work: Work<'_>, limit: i64) -> StoreResult<Vec<Account>> {
 /// Lets the session `keep` go on with the new key of the account, if it was opened with the one that is replaced.
 pub(crate) async fn follow_key(
     work: &mut Work<'_>,
-    (account, keep): (AccountId, Option<SessionId>),
+    account: AccountId,
+    keep: Option<SessionId>,
     new: &StoredApiKey,
 ) -> StoreResult<()> {
     let Some(keep) = keep else { return Ok(()) };
@@ -223,7 +224,8 @@ pub(crate) async fn follow_key(
 /// Lets the session `keep` go on without the added key that is deleted, if it was opened with that key.
 pub(crate) async fn outlive_key(
     work: &mut Work<'_>,
-    (account, keep): (AccountId, Option<SessionId>),
+    account: AccountId,
+    keep: Option<SessionId>,
     key: ApiKeyId,
 ) -> StoreResult<()> {
     let Some(keep) = keep else { return Ok(()) };

@@ -52,7 +52,7 @@ pub(super) async fn permit(
     if let Some(bar) = Bar::of(&number, on_the_list, &request.restricted_prefixes) {
         return Ok((bar.refuse(&mut work, claim).await?, Vec::new()));
     }
-    if is_being_called(&mut work, claim.attempt, (&row.text("account")?, &number)).await? {
+    if is_being_called(&mut work, claim.attempt, &row.text("account")?, &number).await? {
         let due_at = work.now.plus(NUMBER_BUSY_DELAY);
         steps::requeue(&mut work, claim, Some(due_at)).await?;
         return Ok((Permit::NumberBusy, Vec::new()));
@@ -189,7 +189,8 @@ async fn checks_of_single_call(work: &mut Work<'_>, claim: Claim) -> StoreResult
 async fn is_being_called(
     work: &mut Work<'_>,
     attempt: AttemptId,
-    (account, number): (&str, &PhoneNumber),
+    account: &str,
+    number: &PhoneNumber,
 ) -> StoreResult<bool> {
     locks::before_number(work, account, number).await?;
     let spellings = number.spellings();

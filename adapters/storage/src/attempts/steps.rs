@@ -80,7 +80,7 @@ pub(super) async fn give_back(work: &mut Work<'_>, claim: Claim) -> StoreResult<
     match standing(work, claim.attempt).await? {
         Standing { first: true, .. } => forget(work, claim, CLAIMED).await,
         Standing { stopped: true, .. } => cancel(work, claim, CLAIMED).await,
-        Standing { .. } => queue_again(work, (claim, CLAIMED), None, None).await,
+        Standing { .. } => queue_again(work, claim, CLAIMED, None, None).await,
     }
 }
 
@@ -106,17 +106,18 @@ async fn cancel(work: &mut Work<'_>, claim: Claim, states: &str) -> StoreResult<
 
 /// Puts the attempt back in the queue under the next epoch, due at `due_at` or when it was due before.
 pub(super) async fn requeue(work: &mut Work<'_>, claim: Claim, due_at: Option<Timestamp>) -> StoreResult<()> {
-    queue_again(work, (claim, UNSENT), due_at, None).await
+    queue_again(work, claim, UNSENT, due_at, None).await
 }
 
 /// Puts the attempt back in the queue because a rule of the account delays it; a change of the rules makes it due.
 pub(super) async fn put_off(work: &mut Work<'_>, claim: Claim, until: Timestamp, by: Option<Rule>) -> StoreResult<()> {
-    queue_again(work, (claim, UNSENT), Some(until), by).await
+    queue_again(work, claim, UNSENT, Some(until), by).await
 }
 
 async fn queue_again(
     work: &mut Work<'_>,
-    (claim, states): (Claim, &str),
+    claim: Claim,
+    states: &str,
     due_at: Option<Timestamp>,
     put_off_by: Option<Rule>,
 ) -> StoreResult<()> {
@@ -296,7 +297,9 @@ pub(super) async fn finish(
         .await?;
     debug_assert_eq!(held.state, AttemptState::Final);
     contact_states::set(&mut work, held.contact, state, outcome.voicemail).await?;
-    if let Some(next) = next {
+    if let Some(next) = next
+        && !standing(&mut work, claim.attempt).await?.stopped
+    {
         waiting::plan_next(&mut work, &held, claim.attempt, next).await?;
     }
     attempt_ends::ended(&mut work, claim.attempt).await?;

@@ -5,7 +5,6 @@ use domain::{
     ports::store::{NextAttempt, StoreResult},
 };
 
-use super::steps;
 use crate::{
     attempts::{
         attempt_guard::{Held, tries},
@@ -15,12 +14,9 @@ use crate::{
     engine::{Work, rows::affected},
 };
 
-/// Plans the attempt after `ended` and sets its contact pending again. Does nothing if the campaign was
-/// stopped meanwhile.
+/// Plans the attempt after `ended` and sets its contact pending again. The campaign must not have been stopped
+/// meanwhile.
 pub(super) async fn plan_next(work: &mut Work<'_>, ended: &Held, id: AttemptId, next: NextAttempt) -> StoreResult<()> {
-    if steps::standing(work, id).await?.stopped {
-        return Ok(());
-    }
     let (planned, tries) = (AttemptId::new(), tries(&ended.row)?.next(next.kind));
     // Use the agent that the campaign has now.
     let insert = sqlx::query(

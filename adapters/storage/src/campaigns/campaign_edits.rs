@@ -36,7 +36,7 @@ pub(crate) async fn change_state(
         return Err(StoreError::Stale);
     }
     let cancel_waiting = change.cancel_waiting;
-    set_state(work, (id, version), change).await?;
+    set_state(work, id, version, change).await?;
     if cancel_waiting {
         waiting_attempts::cancel_waiting(work, id).await?;
     }
@@ -46,7 +46,8 @@ pub(crate) async fn change_state(
 /// Updates a campaign. The guarded state change goes first and locks the row, so a stale row is never edited.
 pub(crate) async fn update(
     mut work: Work<'_>,
-    (id, version): (CampaignId, i64),
+    id: CampaignId,
+    version: i64,
     edit: CampaignEdit,
     change: StateChange,
 ) -> StoreResult<CampaignRow> {

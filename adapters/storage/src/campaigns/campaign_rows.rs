@@ -115,10 +115,11 @@ pub(crate) async fn visible_list(work: &mut Work<'_>, id: CampaignId) -> StoreRe
 /// Changes the state of a campaign with this version, without what else a stop does. Returns `Stale`.
 pub(crate) async fn set_state(
     work: &mut Work<'_>,
-    (id, version): (CampaignId, i64),
+    id: CampaignId,
+    version: i64,
     change: StateChange,
 ) -> StoreResult<()> {
-    account_events::of_campaign(work, (id, version), &change).await?;
+    account_events::of_campaign(work, id, version, &change).await?;
     let query = composed(format!(
         "UPDATE campaigns AS c SET status = $1, active = $2, scheduled = $3, next_run_at = $4, reason = $5, \
          updated_at = $6, opens_from = $9, closes_at = $10, version = version + 1 \

@@ -79,7 +79,8 @@ pub(crate) async fn present(mut work: Work<'_>, id: CampaignId, import: Campaign
 
 pub(crate) async fn add_contacts(
     mut work: Work<'_>,
-    (id, import): (CampaignId, CampaignId),
+    id: CampaignId,
+    import: CampaignId,
     seen: Arc<Present>,
     ticket: Option<KeyTicket>,
 ) -> StoreResult<ContactsAdded> {

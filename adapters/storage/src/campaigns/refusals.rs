@@ -43,7 +43,7 @@ pub(crate) async fn count(work: &mut Work<'_>, attempt: AttemptId, outcome: &Out
     let campaign: CampaignId = row.id("id")?;
     let campaign = campaign_rows::get(work, campaign).await?;
     match campaign.after_refusals(row.int("refusals")?, outcome, work.now) {
-        Some(change) => campaign_rows::set_state(work, (campaign.id, campaign.version), change).await,
+        Some(change) => campaign_rows::set_state(work, campaign.id, campaign.version, change).await,
         None => Ok(()),
     }
 }

@@ -109,7 +109,8 @@ pub(crate) async fn events(
     work: Work<'_>,
     attempt: AttemptId,
     names: Vec<&'static str>,
-    (after, limit): (Option<EventId>, i64),
+    after: Option<EventId>,
+    limit: i64,
 ) -> StoreResult<Vec<EventRow>> {
     let query = composed(format!(
         "SELECT id, created_at, name, at_ms, detail FROM journal \

@@ -4,6 +4,7 @@
 //! One thread writes all files; a call only hands its samples over. The backlog is limited per recording and
 //! in total, so a disk that cannot keep up costs recordings, never a call.
 
+mod paths;
 pub mod peaks;
 mod recover;
 mod writer;
@@ -24,6 +25,8 @@ use domain::{
     id::AttemptId,
     ports::recordings::{RecordingSink, Recordings},
 };
+pub use paths::file_of;
+use paths::part_of;
 use writer::{Order, Ticket};
 
 /// Most samples of one recording that may wait for the disk: a minute of stereo at 8 kHz.
@@ -70,21 +73,6 @@ impl WavRecordings {
         let path = file_of(&self.dir, attempt);
         path.is_file().then_some(path)
     }
-}
-
-/// Returns the path that the completed recording of an attempt has, whether or not it exists.
-pub fn file_of(dir: &Path, attempt: AttemptId) -> PathBuf {
-    dir.join(format!("{attempt}.wav"))
-}
-
-/// Returns the path of a recording until it is complete.
-fn part_of(path: &Path) -> PathBuf {
-    path.with_added_extension("part")
-}
-
-/// Returns the path of a new file until it is locked.
-fn begun_of(path: &Path) -> PathBuf {
-    path.with_added_extension("new")
 }
 
 /// Deletes the recording of a call that is over, if there is one, even if a crash left it unfinished.

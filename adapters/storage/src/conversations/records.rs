@@ -114,7 +114,7 @@ impl RecordStore for SqlStore {
         limit: i64,
     ) -> StoreResult<Vec<EventRow>> {
         let names = names.to_vec();
-        self.read(move |work| Box::pin(facts::events(work, id, names, (after, limit))))
+        self.read(move |work| Box::pin(facts::events(work, id, names, after, limit)))
             .await
     }
 

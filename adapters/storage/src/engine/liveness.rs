@@ -10,8 +10,8 @@ use domain::{
 };
 
 use super::{
-    Work,
     rows::{Columns, unavailable},
+    work::Work,
 };
 
 /// Decides which nodes are alive: the times, and the clock that measures them.

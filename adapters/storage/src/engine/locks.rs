@@ -7,7 +7,7 @@ use domain::{
     ports::store::StoreResult,
 };
 
-use super::{Work, rows::unavailable};
+use super::{rows::unavailable, work::Work};
 
 /// Locks before an account's resources change: nobody else changes them, so what is counted, replaced or named stays as
 /// this transaction reads it. It comes before all other locks.

@@ -21,6 +21,7 @@ use super::{
     url::DatabaseUrl,
 };
 
+pub use postgres::OpenError;
 pub(crate) use postgres::Pools;
 
 /// Includes the files of `migrations/` as literals, because sqlx's macro builds both drivers a second time
@@ -148,17 +149,6 @@ async fn set_up(writer: &mut AnyConnection) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-/// Error of opening a database. No text contains the password.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum OpenError {
-    /// The server does not answer, starts, stops, or has no free connection. It may be tried again.
-    #[error("{0}")]
-    Unreachable(StoreError),
-    /// The database cannot be used as it is.
-    #[error("{0}")]
-    Refused(#[from] StoreError),
-}
-
 /// Whether other processes may open the same SQLite file. PostgreSQL is always shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileSharing {
@@ -174,7 +164,11 @@ pub(crate) async fn open(url: &str, sharing: FileSharing) -> Result<Opened, Open
     sqlx::any::install_default_drivers();
     let url = DatabaseUrl::parse(url).map_err(|error| StoreError::Unavailable(error.to_string()))?;
     match url.is_postgres() {
-        true => postgres::open(&url).await.map(Opened::Postgres),
+        true => {
+            let not_migrated = |error: &MigrateError| not_migrated("the database", error);
+            let pools = postgres::open(&url, migrator("PostgreSQL"), not_migrated).await;
+            pools.map(Opened::Postgres)
+        }
         false => Ok(open_sqlite(url.secret(), sharing).await.map(Opened::Sqlite)?),
     }
 }

@@ -22,10 +22,10 @@ use tokio::{
 };
 
 use super::{
-    Work,
     dialect::Dialect,
     rows::{Columns, composed, is_passing, unavailable},
     server_history::{PRESENT, present_of},
+    work::Work,
 };
 
 /// Most operations in progress; further callers wait to be admitted.

@@ -20,10 +20,10 @@ use sqlx::{AnyConnection, Connection};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
-    Work,
     dialect::Dialect,
     open::Again,
     rows::{is_disk_full, unavailable},
+    work::Work,
 };
 
 /// Most operations that may wait; further callers wait to be admitted.

@@ -2,6 +2,8 @@
 
 mod published;
 
+pub(crate) use published::known_types;
+
 use std::sync::{Arc, atomic::Ordering};
 
 use async_trait::async_trait;
@@ -38,13 +40,6 @@ pub(crate) fn columns() -> String {
 /// Returns the joins of the call of an event `e`.
 pub(crate) fn call() -> String {
     format!("LEFT JOIN attempts a ON a.id = e.attempt {}", callee::JOINS)
-}
-
-/// Returns the types that this version knows, for `IN`. A newer node beside it may write others.
-pub(crate) fn known_types() -> String {
-    AccountEventType::ALL
-        .map(|known| format!("'{}'", known.as_str()))
-        .join(",")
 }
 
 /// Reads an event. Its call is over if it tells of the end, which does not change any more.
@@ -118,7 +113,8 @@ pub(crate) async fn of_new_campaign(work: &mut Work<'_>, id: CampaignId) -> Stor
 /// rolled back too.
 pub(crate) async fn of_campaign(
     work: &mut Work<'_>,
-    (id, version): (CampaignId, i64),
+    id: CampaignId,
+    version: i64,
     change: &StateChange,
 ) -> StoreResult<()> {
     let mut now = json!({ "status": change.status.as_str() });

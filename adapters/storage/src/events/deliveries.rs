@@ -6,6 +6,8 @@ mod settled;
 pub(crate) use made::{insert, make};
 pub(crate) use settled::give_up_some;
 
+use made::{AFTER_CALLS, OF_ENDPOINTS, TABLES};
+
 use async_trait::async_trait;
 use domain::{
     deliveries::{DeliveryKind, is_endpoint_lane},
@@ -25,20 +27,6 @@ use crate::{
         rows::{Columns, affected, composed, unavailable},
     },
 };
-
-/// Deliveries after calls.
-const AFTER_CALLS: &str = "deliveries";
-/// Deliveries of events to webhook endpoints, in lanes of their own.
-const OF_ENDPOINTS: &str = "webhook_deliveries";
-const TABLES: [&str; 2] = [AFTER_CALLS, OF_ENDPOINTS];
-
-/// Returns the table of a kind.
-fn table_of(kind: DeliveryKind) -> &'static str {
-    match kind {
-        DeliveryKind::Webhook | DeliveryKind::Email | DeliveryKind::Invitation => AFTER_CALLS,
-        DeliveryKind::Event => OF_ENDPOINTS,
-    }
-}
 
 /// Steps from lane to lane in the index of pending deliveries, so that a long backlog of one lane does not
 /// slow down the others.

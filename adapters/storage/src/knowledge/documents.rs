@@ -11,7 +11,7 @@ use sqlx::any::AnyRow;
 
 use super::{
     holding::{Held, holders},
-    page,
+    listing::page,
 };
 use crate::{
     accounts::idempotency,

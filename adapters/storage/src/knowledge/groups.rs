@@ -14,7 +14,7 @@ use sqlx::any::AnyRow;
 use super::{
     documents,
     holding::{Held, holders},
-    page,
+    listing::page,
 };
 use crate::{
     accounts::idempotency,

@@ -9,7 +9,7 @@ use domain::{
 };
 use serde_json::{Map, Value};
 
-use super::known_texts;
+use super::listing::known_texts;
 use crate::engine::{
     Work,
     rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},

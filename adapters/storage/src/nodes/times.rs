@@ -10,9 +10,9 @@ use domain::{
     time::Timestamp,
 };
 
-use super::{before, declare_dead};
 use crate::engine::{
     Work,
+    liveness::{before, declare_dead},
     rows::{Columns, affected, unavailable},
 };
 
@@ -21,7 +21,7 @@ const NODE_TIMES: &str = "node_times";
 
 /// Stores the node's timings, or returns `OtherTimes` if nodes with other timings are alive. When they are
 /// stored, nodes that were silent for the earlier limit are dead and must register again if they come back.
-pub(super) async fn agree(work: &mut Work<'_>, node: NodeId, (times, now): (Times, Timestamp)) -> StoreResult<()> {
+pub(super) async fn agree(work: &mut Work<'_>, node: NodeId, times: Times, now: Timestamp) -> StoreResult<()> {
     let own = written(times);
     // Lock the row, whether or not it exists: of two nodes that start at once the second sees the first.
     let hold = sqlx::query(

@@ -10,7 +10,7 @@ use std::{
 
 use domain::id::AttemptId;
 
-use super::{file_of, part_of};
+use super::paths::{file_of, part_of};
 
 /// Size of the header before the samples: `RIFF`, a length, `WAVE`, the format, `data`, a length.
 const HEADER: usize = 44;

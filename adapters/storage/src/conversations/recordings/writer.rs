@@ -12,7 +12,10 @@ use std::{
     },
 };
 
-use super::{begun_of, part_of, recover};
+use super::{
+    paths::{begun_of, part_of},
+    recover,
+};
 
 /// Counts samples as waiting while it exists.
 pub(super) struct Ticket {

@@ -3,10 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::ports::store::StoreError;
-use sqlx::{AnyConnection, AnyPool, Connection, any::AnyPoolOptions, migrate::MigrateError};
+use sqlx::{
+    AnyConnection, AnyPool, Connection,
+    any::AnyPoolOptions,
+    migrate::{MigrateError, Migrator},
+};
 use tokio::time::timeout;
 
-use super::{OpenError, migrator, not_migrated};
 use crate::engine::{
     dialect::POSTGRES,
     rows::{Columns, unavailable},
@@ -27,6 +30,17 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// First version that reports the status of a transaction.
 const LEAST_VERSION: i64 = 130_000;
 
+/// Error of opening a database. No text contains the password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// The server does not answer, starts, stops, or has no free connection. It may be tried again.
+    #[error("{0}")]
+    Unreachable(StoreError),
+    /// The database cannot be used as it is.
+    #[error("{0}")]
+    Refused(#[from] StoreError),
+}
+
 /// The pools of a migrated database.
 pub(crate) struct Pools {
     pub(crate) writers: AnyPool,
@@ -35,7 +49,11 @@ pub(crate) struct Pools {
     pub(crate) history: Arc<ServerHistory>,
 }
 
-pub(super) async fn open(url: &DatabaseUrl) -> Result<Pools, OpenError> {
+pub(super) async fn open(
+    url: &DatabaseUrl,
+    migrator: Migrator,
+    not_migrated: impl Fn(&MigrateError) -> StoreError,
+) -> Result<Pools, OpenError> {
     install_cryptography();
     let connected = timeout(CONNECT_WITHIN, AnyConnection::connect(url.secret())).await;
     let mut conn = connected
@@ -44,11 +62,11 @@ pub(super) async fn open(url: &DatabaseUrl) -> Result<Pools, OpenError> {
     check_version(&mut conn).await?;
     // Use a connection without the limits of the others: changing a large table may take long. Other
     // processes that start now wait for it.
-    let migrated = migrator("PostgreSQL").run_direct(None, &mut conn, false).await;
+    let migrated = migrator.run_direct(None, &mut conn, false).await;
     migrated.map_err(|error| {
         let unreachable =
             matches!(&error, MigrateError::Execute(why) | MigrateError::ExecuteMigration(why, _) if is_unreachable(why));
-        sorted(unreachable, not_migrated("the database", &error))
+        sorted(unreachable, not_migrated(&error))
     })?;
     // This connection is no longer needed.
     let _ = conn.close().await;

@@ -16,8 +16,15 @@ use crate::{
         Work,
         rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, places, unavailable},
     },
-    events::{account_events::known_types, webhook_terms::Terms},
+    events::webhook_terms::Terms,
 };
+
+/// Returns the types that this version knows, for `IN`. A newer node beside it may write others.
+pub(crate) fn known_types() -> String {
+    AccountEventType::ALL
+        .map(|known| format!("'{}'", known.as_str()))
+        .join(",")
+}
 
 /// An event that got its place.
 pub(super) struct Published {

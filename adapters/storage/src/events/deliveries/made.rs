@@ -12,6 +12,20 @@ use crate::engine::{
     rows::{Columns, affected, unavailable},
 };
 
+/// Deliveries after calls.
+pub(super) const AFTER_CALLS: &str = "deliveries";
+/// Deliveries of events to webhook endpoints, in lanes of their own.
+pub(super) const OF_ENDPOINTS: &str = "webhook_deliveries";
+pub(super) const TABLES: [&str; 2] = [AFTER_CALLS, OF_ENDPOINTS];
+
+/// Returns the table of a kind.
+pub(super) fn table_of(kind: DeliveryKind) -> &'static str {
+    match kind {
+        DeliveryKind::Webhook | DeliveryKind::Email | DeliveryKind::Invitation => AFTER_CALLS,
+        DeliveryKind::Event => OF_ENDPOINTS,
+    }
+}
+
 /// Creates the deliveries that the agent of an ended call asks for now; none for a test call. Existing ones stay
 /// unchanged.
 pub(crate) async fn make(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<()> {

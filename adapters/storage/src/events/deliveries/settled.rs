@@ -5,7 +5,7 @@ use domain::{
     ports::store::{Delivery, Settled, StoreError, StoreResult},
 };
 
-use super::table_of;
+use super::made::table_of;
 use crate::engine::{
     Work,
     rows::{AnyQuery, affected, composed, unavailable},

@@ -6,7 +6,7 @@ use domain::{
     ports::store::{Analysis, StoreError, StoreResult},
 };
 
-use super::{
+use crate::engine::{
     SqlStore, Work,
     rows::{Columns, affected, to_json, unavailable},
 };
