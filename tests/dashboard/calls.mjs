@@ -7,7 +7,7 @@ import { ask, button, checkAccess, close, fits, heading, signedIn, tabTo, until,
 const { RINGBACK_URL: service } = process.env;
 const HOSTILE = "<img src=x onerror=alert(1)> Cal";
 // Of this run alone, as the service may have calls of another.
-const TAG = `calls${Date.now()}`;
+export const TAG = `calls${Date.now()}`;
 
 /** An agent that is recorded, made when it is first needed. */
 let made;

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { ask, button, checkAccess, close, drop, receiver, row, signedIn, until } from "./browser.mjs";
-import { threeCalls } from "./calls.mjs";
+import { TAG, threeCalls } from "./calls.mjs";
 import { end, isLoud, place } from "./live.mjs";
 import { signedInWith } from "./operator.mjs";
 import { spring } from "./results.mjs";
@@ -66,7 +66,7 @@ export const looks = {
 
   async "a call of a list, in eight forms"(browser) {
     const { talked } = await threeCalls();
-    await inAllForms(browser, "call", "/calls", async (page, { call }) => {
+    await inAllForms(browser, "call", `/calls?tag=${TAG}`, async (page, { call }) => {
       await page.locator(`a[href="/calls/${talked}"]`).click();
       await page.getByRole("link", { name: call.before }).waitFor();
       await page.locator("svg path.lane").first().waitFor({ state: "attached" });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { ask, button, checkAccess, close, fits, heading, row, signedIn, tabTo, until, waitFor } from "./browser.mjs";
-import { threeCalls } from "./calls.mjs";
+import { TAG, threeCalls } from "./calls.mjs";
 
 const { RINGBACK_URL: service } = process.env;
 const DAY_AND_VISIT = { day: { type: "string", description: "preferred day" }, firstVisit: { type: "boolean", description: "whether this is your first visit" } };
@@ -124,7 +124,7 @@ export const results = {
     await page.getByLabel("Words, names or a number").fill("weekday");
     await until(() => new URL(page.url()).search === "?search=weekday", "the words in the address");
     await until(async () => (await page.getByRole("columnheader", { name: "Length" }).getByRole("button").count()) === 0, "words are not sorted");
-    await page.goto(`${service}/calls?outcome=busy`);
+    await page.goto(`${service}/calls?outcome=busy&tag=${TAG}`);
     const other = lines(page, "Calls").filter({ has: page.locator(`a[href="/calls/${busy}"]`) });
     await other.locator(".badge").getByText("Busy").waitFor();
     assert.equal(await other.locator(".badge.bad").count(), 0);

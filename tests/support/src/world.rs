@@ -35,7 +35,7 @@ use integrations::{
     documents::Documents,
     http_tools::HttpTools,
 };
-use net::address_policy::{AddressPolicy, Resolver, SystemResolver};
+use net::address_policy::{AddressPolicy, SystemResolver};
 use peers::Peers;
 use providers::{
     babble::{BabbleSynthesizer, BabbleTranscriber},
