@@ -275,9 +275,9 @@ const NAMES_CARRIERS: &[&str] = &[
     "actors/domain/src/prices/list.rs",
     "adapters/carriers/src/lib.rs",
     "adapters/carriers/src/registry.rs",
-    "adapters/rest/src/openapi/answers.rs",
-    "adapters/rest/src/openapi/phone_numbers.rs",
-    "adapters/rest/src/openapi/services.rs",
+    "adapters/rest/src/described/answers.rs",
+    "adapters/rest/src/resources/account/phone_numbers.rs",
+    "adapters/rest/src/resources/account/services.rs",
     "sim/src/schema.rs",
     "sim/src/stub_carriers.rs",
     // The key.
