@@ -38,7 +38,7 @@ use peers::Peers;
 use providers::limits;
 use rest::{
     CheckedServices, RateLimit, RestState, Site,
-    server::{self, Endpoint, ServerLimits},
+    server::{self, Endpoint},
     widget,
 };
 use sim::exchange::ExchangeHandle;

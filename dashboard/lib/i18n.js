@@ -59,6 +59,7 @@ const zonedTimes = new Intl.DateTimeFormat(locale, moment);
 const times = new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone: zone });
 const utcDays = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const days = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: zone });
+const isoDays = new Intl.DateTimeFormat('sv-SE', { timeZone: zone });
 const relatives = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 
 /** @param {number} n */
@@ -83,10 +84,14 @@ export function duration(seconds) {
   const s = Math.round(seconds), two = (/** @type {number} */ n) => String(n).padStart(2, '0');
   return s >= 3600 ? `${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}` : `${Math.floor(s / 60)}:${two(s % 60)}`;
 }
-/** `in 5 minutes`, `3 hours ago`. @param {string | number | Date} at @param {number} [now] */
+/** The number of a day in the reader's zone. @param {number} at */
+const dayNumber = (at) => Date.parse(isoDays.format(at)) / 86_400_000;
+
+/** `in 5 minutes`, `3 hours ago`, `yesterday`. @param {string | number | Date} at @param {number} [now] */
 export function relative(at, now = Date.now()) {
-  const seconds = Math.round((new Date(at).getTime() - now) / 1000), size = Math.abs(seconds);
-  for (const [unit, length] of /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([['day', 86400], ['hour', 3600], ['minute', 60]])) {
+  const then = new Date(at).getTime(), seconds = Math.round((then - now) / 1000), size = Math.abs(seconds);
+  if (size >= 86400) return relatives.format(dayNumber(then) - dayNumber(now), 'day');
+  for (const [unit, length] of /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([['hour', 3600], ['minute', 60]])) {
     if (size >= length) return relatives.format(Math.trunc(seconds / length), unit);
   }
   return relatives.format(seconds, 'second');

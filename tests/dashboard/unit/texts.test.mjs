@@ -31,6 +31,8 @@ test("formats", () => {
   assert.deepEqual([number(1234567), percent(0.125)], ["1,234,567", "12.5%"]);
   assert.deepEqual([money(12.5, "USD"), money(0.0014, "USD"), money(0, "USD")], ["US$12.50", "US$0.0014", "US$0.00"]);
   assert.deepEqual([relative(5 * 60_000, 0), relative(0, 3 * 3_600_000), relative(0, 30_000)], ["in 5 minutes", "3 hours ago", "30 seconds ago"]);
+  // Forty-one hours, and two calendar days.
+  assert.equal(relative(Date.parse("2026-11-28T18:00:00Z"), Date.parse("2026-11-30T11:00:00Z")), "2 days ago");
 });
 
 test("words of the service as a sentence", () => {

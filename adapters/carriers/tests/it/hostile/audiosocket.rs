@@ -17,9 +17,9 @@ use axum::{
     response::IntoResponse,
     routing::{get, post},
 };
-use carriers::asterisk::{
-    self,
-    account::{AsteriskAccount, Media, Template},
+use carriers::{
+    asterisk::account::{AsteriskAccount, Media, Template},
+    kind::Account,
 };
 use domain::{
     dial_token::Purpose,
@@ -128,7 +128,7 @@ impl Place {
                 reached_at: listen.to_string(),
             },
         };
-        let trunk = asterisk::trunk(account).unwrap();
+        let trunk = account.trunk("", crate::site::clock()).unwrap();
         tokio::spawn(trunk.event_listener.unwrap()(node.endpoint.clone()));
         Self {
             node,

@@ -18,14 +18,11 @@ use carriers::{
         self,
         account::{Codec, Media},
     },
+    kind::Account,
     plain, simulated,
-    telnyx::{self, account::TelnyxAccount, line::LineChoice, signature::WebhookKey},
-    twilio::{
-        self,
-        account::{Flavour, TwilioAccount},
-    },
+    telnyx::{account::TelnyxAccount, line::LineChoice, signature::WebhookKey},
+    twilio::account::{Flavour, TwilioAccount},
     vonage::{
-        self,
         account::{Rate, VonageAccount},
         token::ApplicationKey,
     },
@@ -159,9 +156,9 @@ impl Node {
         };
         let endpoints = [
             ("simulated", simulated::routes()),
-            ("twilio", twilio::trunk(twilio, &public, clock.clone()).unwrap().routes),
-            ("telnyx", telnyx::trunk(telnyx, &public, clock.clone()).unwrap().routes),
-            ("vonage", vonage::trunk(vonage, &public, clock).unwrap().routes),
+            ("twilio", twilio.trunk(&public, clock.clone()).unwrap().routes),
+            ("telnyx", telnyx.trunk(&public, clock.clone()).unwrap().routes),
+            ("vonage", vonage.trunk(&public, clock).unwrap().routes),
             (
                 "asterisk",
                 asterisk::media_route::route(&Media::WebSocket {

@@ -16,11 +16,10 @@ use actors::{
 use async_trait::async_trait;
 use axum::Router;
 use carriers::{
-    CarrierLink, plain, simulated,
-    twilio::{
-        self,
-        account::{Flavour, TwilioAccount},
-    },
+    CarrierLink,
+    kind::Account,
+    plain, simulated,
+    twilio::account::{Flavour, TwilioAccount},
 };
 use domain::{
     dial_token::{DialToken, Purpose},
@@ -281,7 +280,8 @@ impl Site {
             (plain::NAME, plain::trunk().routes),
             (
                 "twilio",
-                twilio::trunk(account(), PUBLIC, Arc::new(TokioClock::starting_at(START)))
+                account()
+                    .trunk(PUBLIC, Arc::new(TokioClock::starting_at(START)))
                     .unwrap()
                     .routes,
             ),
