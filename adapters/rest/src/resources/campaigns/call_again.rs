@@ -85,7 +85,7 @@ impl LastOutcome {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CallAgainOptions {
     /// Last outcomes of the contacts; `failed` by default, which includes `no-answer`, `busy` and `rejected`.
-    #[schema(required = false, value_type = Vec<LastOutcome>, min_items = 1)]
+    #[schema(min_items = 1)]
     pub outcomes: Option<Vec<LastOutcome>>,
 }
 
