@@ -21,7 +21,7 @@ pub(super) enum Way {
     /// On a socket, as the user speaks.
     Socket(Box<dyn RecogniserProtocol>),
     /// One request for each utterance.
-    Clips(Clips),
+    Clips(Box<Clips>),
     /// To a recogniser inside this process.
     Inside(Arc<dyn Transcriber>),
 }
@@ -98,7 +98,9 @@ impl Choice {
         let model = self.name.model.as_deref();
         match stt.way {
             SttWay::Socket { open, .. } => Way::Socket(open(endpoint, model, config)),
-            SttWay::Inside | SttWay::Clips { .. } => Way::Clips(Clips::new(endpoint, stt, client, model, config)),
+            SttWay::Inside | SttWay::Clips { .. } => {
+                Way::Clips(Box::new(Clips::new(endpoint, stt, client, model, config)))
+            }
         }
     }
 }

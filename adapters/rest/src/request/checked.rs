@@ -133,6 +133,18 @@ impl<T: ToSchema + DeserializeOwned + 'static> Checked<T> {
             }
         }
         self.problems.extend(refused);
+        // Those of the schema are among them, in the order of the list.
+        let begin = format!("{path}[");
+        let at = |problem: &Problem| {
+            problem
+                .path
+                .strip_prefix(&begin)?
+                .split(']')
+                .next()?
+                .parse::<usize>()
+                .ok()
+        };
+        self.problems.sort_by_key(|problem| at(problem).map_or(0, |at| at + 1));
     }
 
     /// Returns what the sound fields say, with defaults for the others.
@@ -285,19 +297,19 @@ impl Check<'_> {
     fn fields(&mut self, path: &str, map: &Map<String, Value>, schema: &Value) -> Map<String, Value> {
         let mut sound = Map::new();
         let properties = schema["properties"].as_object();
+        let property = |name: &str| properties.and_then(|properties| properties.get(name));
+        for name in map.keys().filter(|name| property(name).is_none()) {
+            let names = properties.into_iter().flat_map(|properties| properties.keys());
+            let names: Vec<&str> = names.map(String::as_str).collect();
+            let message = format!("is not a known field{}", suggestion(name, &names));
+            self.report(&joined(path, name), "unknown_field", message);
+        }
         for (name, value) in map {
             let path = joined(path, name);
-            let property = properties.and_then(|properties| properties.get(name));
-            let value = match property {
+            let value = match property(name) {
                 Some(property) if value.is_null() => self.null(&path, property),
                 Some(property) => self.value(&path, value, property),
-                None => {
-                    let names = properties.into_iter().flat_map(|properties| properties.keys());
-                    let names: Vec<&str> = names.map(String::as_str).collect();
-                    let message = format!("is not a known field{}", suggestion(name, &names));
-                    self.report(&path, "unknown_field", message);
-                    None
-                }
+                None => continue,
             };
             sound.extend(value.map(|value| (name.clone(), value)));
         }

@@ -101,7 +101,7 @@ async fn create(
     JsonObject(body): JsonObject,
 ) -> ApiResult<Reply> {
     let body = read(Checked::<NewApiKey>::of(&body), caller.now())?;
-    let (scopes, expires_at): (Scopes, _) = (body.scopes.into_iter().collect(), body.expires_at.and_then(time));
+    let (scopes, expires_at): (Scopes, _) = (body.scopes.into_iter().collect(), parsed(body.expires_at.as_deref()));
     caller.require_all(scopes.iter())?;
     caller.require_end(expires_at)?;
     let (api_key, stored) = generate_key();
@@ -196,7 +196,7 @@ fn read_change(body: &Map<String, Value>, now: Timestamp) -> ApiResult<ApiKeyCha
     Ok(ApiKeyChange {
         name: body.name.map(|name| name.0),
         scopes: body.scopes.map(|scopes| scopes.into_iter().collect()),
-        expires_at: body.expires_at.map(|end| end.and_then(time)),
+        expires_at: body.expires_at.map(|end| parsed(end.as_deref())),
     })
 }
 
@@ -222,8 +222,8 @@ fn read<T: ToSchema + DeserializeOwned + 'static>(body: Checked<T>, now: Timesta
     body.end()
 }
 
-fn time(text: String) -> Option<Timestamp> {
-    Timestamp::from_iso8601(&text)
+fn parsed(time: Option<&str>) -> Option<Timestamp> {
+    time.and_then(Timestamp::from_iso8601)
 }
 
 /// A key to create.
