@@ -9,7 +9,10 @@ import { zones } from './campaign-fields.js';
 
 /** @typedef {import('./agent-controls.js').AgentField} AgentField */
 /** @typedef {import('./agent-controls.js').Option} Option */
-/** @typedef {{ voices?: Option[], models?: Option[], tools?: Option[], knowledge?: Option[], rules?: Option[], disclosures?: Option[], carriers?: Option[] }} Choices */
+/**
+ * @typedef {{ voices?: Option[], models?: Option[], tools?: Option[], knowledge?: Option[], rules?: Option[], disclosures?: Option[],
+ *   carriers?: Option[] }} Choices
+ */
 
 const AGENT = 'conversationConfig.agent.', PROMPT = `${AGENT}prompt.`, TOOLS = `${PROMPT}builtInTools.`;
 const TURN = 'conversationConfig.turn.', TTS = 'conversationConfig.tts.', DATA = 'platformSettings.dataCollection.';
