@@ -1,7 +1,7 @@
 //! A node under test: the program, and the proxies between it and everything else.
 
 use std::{
-    fs, io,
+    env, fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
@@ -33,6 +33,9 @@ const TIMES: [(&str, u64); 5] = [
     ("RINGBACK_SETTLE_FROM_MS", 15_000),
     ("RINGBACK_SETTLE_UNTIL_MS", 120_000),
 ];
+
+/// Settings of the run that a node gets too. Without them, a machine busy with other work makes a node refuse requests.
+const SHED: [&str; 3] = ["RINGBACK_SHED_CPU", "RINGBACK_SHED_MEMORY", "RINGBACK_SHED_LAG_MS"];
 
 /// Whether a node's process runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,6 +113,7 @@ impl Node {
         for (name, ms) in TIMES {
             environment.push((name.to_owned(), wiring.scaled(ms).to_string()));
         }
+        environment.extend(SHED.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))));
         Ok(Self {
             number,
             listen,
