@@ -17,7 +17,7 @@ pub use self::{
     fusion::fused,
     index::Hit,
     passage::{Document, MOST_CHARACTERS as PASSAGE_CHARACTERS, Passage, passages},
-    question::{Question, WORDS_CHARACTERS as QUESTION_CHARACTERS},
+    question::Question,
 };
 pub use crate::excerpt::Excerpt;
 

@@ -46,6 +46,11 @@ pub fn base_url(text: &str) -> Option<String> {
     sound.then(|| text.trim_end_matches('/').to_owned())
 }
 
+/// Does the same for an address without a user and password, which messages and lists may show.
+pub fn open_base_url(text: &str) -> Option<String> {
+    base_url(text).filter(|url| !url.contains('@'))
+}
+
 /// Parses an HTTP address and removes the trailing slash.
 ///
 /// # Errors

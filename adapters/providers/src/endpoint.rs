@@ -47,7 +47,7 @@ pub(crate) struct Privacy {
     pub(crate) argument: &'static str,
     /// Environment variable.
     pub(crate) variable: &'static str,
-    /// What the setting says.
+    /// Help text.
     pub(crate) help: &'static str,
     /// Value that asks for nothing.
     pub(crate) default: &'static str,

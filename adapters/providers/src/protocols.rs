@@ -1,4 +1,4 @@
-//! What several providers share: the interfaces of language models, recognisers and voices, and common protocols.
+//! Interfaces of language models, recognisers and voices, and protocols that several providers share.
 
 pub(crate) mod llm;
 pub(crate) mod stt;

@@ -8,7 +8,7 @@ use crate::{
     protocols::llm::format::Format,
     registry::{PROVIDERS, address},
 };
-use net::{http_client, key::Key};
+use net::{http_client::open_base_url, key::Key};
 
 pub use crate::endpoint::{Endpoint, NotConfigured};
 
@@ -49,7 +49,7 @@ impl ProviderSettings {
             let key = given(known.key).map(|key| Key::new(key.trim()));
             let base = given(known.base);
             let base_url = match &base {
-                Some(text) => Some(base_url(text).ok_or(InvalidAddress(known.base))?),
+                Some(text) => Some(open_base_url(text.trim()).ok_or(InvalidAddress(known.base))?),
                 None => known.default_base.map(str::to_owned),
             };
             // At a custom address there may be a server that needs no key.
@@ -123,10 +123,6 @@ impl ProviderSettings {
             },
         })
     }
-}
-
-fn base_url(text: &str) -> Option<String> {
-    http_client::base_url(text.trim()).filter(|url| !url.contains('@'))
 }
 
 #[cfg(test)]

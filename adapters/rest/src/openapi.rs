@@ -37,7 +37,7 @@ use crate::{
         operation::{EXTENSION, Operation, Schemas, routes},
     },
     request::{
-        checked::{collect, flat},
+        checked::{collect, flat, reference_of},
         query::{NoParameters, Query},
     },
     resources::{
@@ -228,14 +228,13 @@ fn components(mut schemas: Schemas) -> BTreeMap<String, Value> {
     collect::<ContactStatus>(&mut read);
     collect::<AgentMetadata>(&mut read);
     let bodies = read.clone();
-    // What creates a resource is a part of the answers that show it.
+    // The body that creates a resource is a part of the answers that show it.
     for schema in read
         .values_mut()
         .filter_map(|schema| schema.get_mut("allOf")?.as_array_mut())
         .flatten()
     {
-        let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
-        if let Some(body) = name.filter(|name| schemas.sent.contains_key(*name)) {
+        if let Some(body) = reference_of(schema).filter(|name| schemas.sent.contains_key(*name)) {
             *schema = forms::read(&bodies[body], &bodies);
         }
     }

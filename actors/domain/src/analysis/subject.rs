@@ -1,4 +1,4 @@
-//! What an analysis is made of.
+//! Subject of an analysis: a finished call, its agent, and facts about it.
 
 use std::{collections::BTreeMap, sync::Arc};
 

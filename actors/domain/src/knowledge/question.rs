@@ -3,7 +3,7 @@
 use crate::history::{HistoryItem, Speaker};
 
 /// Characters of the user's last words that are searched for, counted from their end.
-pub const WORDS_CHARACTERS: usize = 600;
+const WORDS_CHARACTERS: usize = 600;
 
 /// Characters of each text of the context, counted from its end.
 const CONTEXT_CHARACTERS: usize = 300;

@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use crate::{
         asterisk::KIND,
-        kind::variables::tests::{account, refused},
+        kind::variables::tests::{account, changed, refused},
     };
 
     #[test]
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_of_asterisk_is_named() {
-        for (changed, value, named) in [
+        for (name, value, named) in [
             ("ASTERISK_ARI_URL", "", "ASTERISK_ARI_URL is not set"),
             ("ASTERISK_ARI_URL", "10.0.0.7:8088", "ASTERISK_ARI_URL: "),
             ("ASTERISK_ARI_USER", "", "ASTERISK_ARI_USER is not set"),
@@ -354,10 +354,7 @@ mod tests {
             ("ASTERISK_CODEC", "opus", "ASTERISK_CODEC: write slin16"),
             ("ASTERISK_WEBSOCKET_CLIENT", "a/b", "ASTERISK_WEBSOCKET_CLIENT: write"),
         ] {
-            let mut variables = ASTERISK.to_vec();
-            variables.retain(|(name, _)| *name != changed);
-            variables.push((changed, value));
-            let why = refused(&KIND, &variables);
+            let why = refused(&KIND, &changed(&ASTERISK, &[(name, value)]));
             assert!(why.starts_with(named), "{why}");
         }
         for (listen, named) in [

@@ -2,7 +2,7 @@
 
 use domain::phone_number::PhoneNumber;
 
-use net::{http_client::base_url, key::Key};
+use net::{http_client::open_base_url, key::Key};
 
 /// An invalid or incomplete carrier setting.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,7 +66,7 @@ impl<'a> Variables<'a> {
 
     pub(crate) fn address(&self, name: &str) -> Result<Option<String>, SettingsError> {
         let Some(text) = self.get(name) else { return Ok(None) };
-        match base_url(&text).filter(|url| !url.contains('@')) {
+        match open_base_url(&text) {
             Some(url) => Ok(Some(url)),
             None => Err(format!("{name}: write an address such as https://api.example.com, without a password").into()),
         }
@@ -107,6 +107,12 @@ pub(crate) mod tests {
         variables: &[(&str, &str)],
     ) -> Result<T, SettingsError> {
         read(&Variables::new(&lookup(variables), "this account"))
+    }
+
+    /// Returns the variables of an account with some of them changed, and more.
+    pub(crate) fn changed<'a>(whole: &[(&'a str, &'a str)], more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+        let is_kept = |(name, _): &&(&str, &str)| more.iter().all(|(changed, _)| changed != name);
+        whole.iter().filter(is_kept).chain(more).copied().collect()
     }
 
     /// Returns why a carrier refuses these variables.

@@ -100,7 +100,7 @@ impl Machines {
 mod tests {
     use super::*;
     use crate::{
-        kind::variables::tests::{account, refused},
+        kind::variables::tests::{account, changed, refused},
         telnyx::KIND,
     };
 
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_of_telnyx_is_named() {
-        for (changed, value, named) in [
+        for (name, value, named) in [
             ("TELNYX_API_KEY", "", "TELNYX_API_KEY is not set"),
             ("TELNYX_PUBLIC_KEY", "", "TELNYX_PUBLIC_KEY is not set"),
             ("TELNYX_CONNECTION_ID", " ", "TELNYX_CONNECTION_ID is not set"),
@@ -153,10 +153,7 @@ mod tests {
                 "TELNYX_L16_BYTE_ORDER: write big or little",
             ),
         ] {
-            let mut variables = TELNYX.to_vec();
-            variables.retain(|(name, _)| *name != changed);
-            variables.push((changed, value));
-            let why = refused(&KIND, &variables);
+            let why = refused(&KIND, &changed(&TELNYX, &[(name, value)]));
             assert!(why.starts_with(named), "{why}");
         }
     }

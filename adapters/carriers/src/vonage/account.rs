@@ -109,20 +109,18 @@ impl Rate {
 mod tests {
     use super::*;
     use crate::{
-        kind::variables::tests::{account, refused},
+        kind::variables::tests::{account, changed, refused},
         vonage::KIND,
     };
     use sim::stub_carriers::vonage::PRIVATE_KEY;
 
     fn whole<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-        let mut variables = vec![
+        let variables = [
             ("VONAGE_APPLICATION_ID", "app-1"),
             ("VONAGE_PRIVATE_KEY", PRIVATE_KEY),
             ("VONAGE_SIGNATURE_SECRET", "tell-nobody"),
         ];
-        variables.retain(|(name, _)| more.iter().all(|(changed, _)| changed != name));
-        variables.extend(more);
-        variables
+        changed(&variables, more)
     }
 
     #[test]

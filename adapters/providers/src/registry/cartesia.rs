@@ -241,10 +241,6 @@ impl VoiceProtocol for TtsSocket {
             .socket_url(&format!("/tts/websocket?cartesia_version={VERSION}"))
     }
 
-    fn headers(&self) -> Vec<(&'static str, String)> {
-        self.endpoint.headers()
-    }
-
     fn format(&self) -> LineFormat {
         self.format
     }

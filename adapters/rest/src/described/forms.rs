@@ -7,7 +7,7 @@ use domain::agent::nullable;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::request::checked::{collect, flat, has_presets, may_be_null};
+use crate::request::checked::{collect, flat, has_presets, may_be_null, reference_of};
 
 /// Rules of a field that an answer does not repeat.
 const RULES: [&str; 7] = [
@@ -105,10 +105,6 @@ fn plain(schema: &mut Value, all: &BTreeMap<String, Value>) {
     if schema["minimum"].is_null() {
         remove(schema, &RULES);
     }
-}
-
-fn reference_of(schema: &Value) -> Option<&str> {
-    schema["$ref"].as_str()?.rsplit('/').next()
 }
 
 fn properties_of(schema: &mut Value) -> impl Iterator<Item = (&String, &mut Value)> {

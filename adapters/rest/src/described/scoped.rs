@@ -1,4 +1,4 @@
-//! What an operation needs and answers by the scopes of a key.
+//! Scopes that an operation needs, and how they limit its answer.
 
 use std::collections::BTreeMap;
 

@@ -6,12 +6,13 @@
 
 use std::{
     any::TypeId,
+    borrow::Cow,
     collections::{BTreeMap, HashMap},
     marker::PhantomData,
     sync::{Arc, LazyLock, RwLock},
 };
 
-use domain::{agent::Problem, suggestion::suggestion};
+use domain::agent::Problem;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 use utoipa::{
@@ -20,7 +21,8 @@ use utoipa::{
 };
 use uuid::Uuid;
 
-use super::fields::{kind, whole};
+pub use super::fields::Reason;
+use super::fields::{joined, too_long, unknown_field, whole_within, wrong_type};
 use crate::response::error::{ApiError, ApiResult};
 
 /// Pattern of a text that must not be blank.
@@ -31,9 +33,6 @@ const LISTED: usize = 1_000;
 
 /// Characters of a refused value that a message repeats.
 const SHOWN: usize = 50;
-
-/// Code and message of a problem.
-pub type Reason = (&'static str, String);
 
 /// A body being read as a `T`: its fields without those that have problems, and the problems.
 #[derive(Debug)]
@@ -212,10 +211,19 @@ pub fn collect<T: ToSchema>(into: &mut BTreeMap<String, Value>) {
     }
 }
 
+/// Returns the name of the schema to which one refers.
+pub fn reference_of(schema: &Value) -> Option<&str> {
+    schema["$ref"].as_str()?.rsplit('/').next()
+}
+
+/// Returns the schema to which one refers.
+fn referred<'a>(schema: &Value, all: &'a BTreeMap<String, Value>) -> Option<&'a Value> {
+    all.get(reference_of(schema)?)
+}
+
 /// Returns a schema in which an object has the properties of those that it contains at its own level.
 pub fn flat(schema: &Value, all: &BTreeMap<String, Value>) -> Value {
-    let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
-    if let Some(named) = name.and_then(|name| all.get(name)) {
+    if let Some(named) = referred(schema, all) {
         return flat(named, all);
     }
     let Some(parts) = schema["allOf"].as_array() else {
@@ -245,8 +253,8 @@ struct Check<'s> {
     problems: Vec<Problem>,
 }
 
-impl Check<'_> {
-    fn report(&mut self, path: &str, code: &'static str, message: String) {
+impl<'s> Check<'s> {
+    fn report(&mut self, path: &str, (code, message): Reason) {
         if self.problems.len() < LISTED {
             self.problems.push(Problem::new(path, code, message));
         }
@@ -267,7 +275,10 @@ impl Check<'_> {
     }
 
     /// Returns the schema that a reference means, without the choice of `null`.
-    fn resolved(&self, schema: &Value) -> Value {
+    fn resolved<'v>(&self, schema: &'v Value) -> Cow<'v, Value>
+    where
+        's: 'v,
+    {
         let choices = schema["oneOf"].as_array();
         let choices = choices.map(|choices| choices.iter().filter(|choice| choice["type"] != "null"));
         if let Some(mut choices) = choices
@@ -275,14 +286,21 @@ impl Check<'_> {
         {
             return self.resolved(only);
         }
-        flat(schema, &self.schemas.named)
+        let mut schema = schema;
+        while let Some(named) = referred(schema, &self.schemas.named) {
+            schema = named;
+        }
+        match schema["allOf"].is_array() {
+            true => Cow::Owned(flat(schema, &self.schemas.named)),
+            false => Cow::Borrowed(schema),
+        }
     }
 
     fn typed(&mut self, path: &str, value: &Value, expected: &str, is: impl FnOnce(&Value) -> bool) -> Option<Value> {
         if is(value) {
             return Some(value.clone());
         }
-        self.report(path, "wrong_type", format!("must be {expected}, not {}", kind(value)));
+        self.report(path, wrong_type(value, expected));
         None
     }
 
@@ -301,8 +319,7 @@ impl Check<'_> {
         for name in map.keys().filter(|name| property(name).is_none()) {
             let names = properties.into_iter().flat_map(|properties| properties.keys());
             let names: Vec<&str> = names.map(String::as_str).collect();
-            let message = format!("is not a known field{}", suggestion(name, &names));
-            self.report(&joined(path, name), "unknown_field", message);
+            self.report(&joined(path, name), unknown_field(name, &names, ""));
         }
         for (name, value) in map {
             let path = joined(path, name);
@@ -317,7 +334,7 @@ impl Check<'_> {
         for name in required.into_iter().flatten().filter_map(Value::as_str) {
             let may_be_null = self.takes_null && may_be_null(&schema["properties"][name]);
             if map.get(name).is_none_or(|value| value.is_null() && !may_be_null) {
-                self.report(&joined(path, name), "required", "is required".into());
+                self.report(&joined(path, name), ("required", "is required".into()));
             }
         }
         sound
@@ -329,7 +346,7 @@ impl Check<'_> {
         }
         if self.takes_null {
             let message = "cannot be null: leave it out to keep it as it is";
-            self.report(path, "wrong_type", message.into());
+            self.report(path, ("wrong_type", message.into()));
         }
         None
     }
@@ -347,12 +364,12 @@ impl Check<'_> {
             (None, Some(max)) if count > max => ("too_many", format!("has {count} items; at most {max} are allowed")),
             _ => {
                 let items = items.iter().enumerate();
-                // What is not sound leaves its place, so that the others keep theirs.
+                // An item with a problem becomes null, so that the others keep their index.
                 let items = items.map(|(at, item)| self.value(&format!("{path}[{at}]"), item, &schema["items"]));
                 return Some(items.collect());
             }
         };
-        self.report(path, problem.0, problem.1);
+        self.report(path, problem);
         None
     }
 
@@ -364,54 +381,38 @@ impl Check<'_> {
             }
             let choices: Vec<&str> = choices.iter().filter_map(Value::as_str).collect();
             let message = format!("{} is not one of {}", shown(value), choices.join(", "));
-            self.report(path, "not_allowed", message);
+            self.report(path, ("not_allowed", message));
             return None;
         }
         let mut text = value.as_str()?;
         if schema["pattern"] == NOT_BLANK {
             text = text.trim();
             if text.is_empty() {
-                self.report(path, "required", "must not be blank".into());
+                self.report(path, ("required", "must not be blank".into()));
                 return None;
             }
         }
         let length = text.chars().count();
-        if let Some(max) = schema["maxLength"].as_u64().filter(|max| length as u64 > *max) {
-            let message = format!("has {length} characters; at most {max} are allowed");
-            self.report(path, "too_long", message);
+        let most = schema["maxLength"].as_u64().and_then(|most| usize::try_from(most).ok());
+        if let Some(most) = most.filter(|most| length > *most) {
+            self.report(path, too_long(length, most));
             return None;
         }
         // Each id has only one spelling.
         let is_id = |text: &str| Uuid::try_parse(text).is_ok_and(|id| id.as_hyphenated().to_string() == text);
         if schema["format"] == "uuid" && !is_id(text) {
             let message = format!("`{text:.100}` is not an id (a UUID in lower case)");
-            self.report(path, "invalid_value", message);
+            self.report(path, ("invalid_value", message));
             return None;
         }
         Some(value.clone())
     }
 
     fn integer(&mut self, path: &str, value: &Value, schema: &Value) -> Option<Value> {
-        let Some(number) = whole(value) else {
-            let found = if value.is_number() {
-                value.to_string()
-            } else {
-                kind(value).into()
-            };
-            self.report(path, "wrong_type", format!("must be a whole number, not {found}"));
-            return None;
-        };
         let limit = |name: &str, otherwise| schema[name].as_i64().unwrap_or(otherwise);
-        let (min, max) = (limit("minimum", i64::MIN), limit("maximum", i64::MAX));
-        if !(min..=max).contains(&number) {
-            self.report(
-                path,
-                "out_of_range",
-                format!("must be from {min} to {max}, not {number}"),
-            );
-            return None;
-        }
-        Some(number.into())
+        let range = limit("minimum", i64::MIN)..=limit("maximum", i64::MAX);
+        let read = whole_within(value, &range).map_err(|reason| self.report(path, reason));
+        read.ok().map(Value::from)
     }
 }
 
@@ -436,14 +437,6 @@ fn type_of(schema: &Value) -> &str {
     let types = schema["type"].as_array().into_iter().flatten();
     let mut types = types.chain([&schema["type"]]).filter_map(Value::as_str);
     types.find(|name| *name != "null").unwrap_or_default()
-}
-
-fn joined(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
-    }
 }
 
 /// Returns a refused value for a message.

@@ -1,6 +1,6 @@
 //! Reads the fields of a JSON object with types, rejects unknown ones, and lists every problem with its path.
 
-use std::fmt::Display;
+use std::{fmt::Display, ops::RangeInclusive};
 
 pub use domain::suggestion::suggestion;
 use domain::{
@@ -21,6 +21,56 @@ pub fn kind(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
+    }
+}
+
+/// Code and message of a problem.
+pub type Reason = (&'static str, String);
+
+/// Returns the problem of a value that is not what is expected.
+pub fn wrong_type(value: &Value, expected: &str) -> Reason {
+    ("wrong_type", format!("must be {expected}, not {}", kind(value)))
+}
+
+/// Returns the problem of a field that is not among `names`. `otherwise` is added to the message of one that is similar to
+/// none of them.
+pub fn unknown_field(name: &str, names: &[&str], otherwise: &str) -> Reason {
+    let suggestion = suggestion(name, names);
+    let way_out = if suggestion.is_empty() { otherwise } else { &suggestion };
+    ("unknown_field", format!("is not a known field{way_out}"))
+}
+
+/// Returns the problem of a text of more characters than allowed.
+pub fn too_long(length: usize, most: usize) -> Reason {
+    (
+        "too_long",
+        format!("has {length} characters; at most {most} are allowed"),
+    )
+}
+
+/// Reads a whole number in a range.
+pub fn whole_within(value: &Value, range: &RangeInclusive<i64>) -> Result<i64, Reason> {
+    let Some(number) = whole(value) else {
+        return Err(match value {
+            Value::Number(number) => ("wrong_type", format!("must be a whole number, not {number}")),
+            other => wrong_type(other, "a whole number"),
+        });
+    };
+    match range.contains(&number) {
+        true => Ok(number),
+        false => Err((
+            "out_of_range",
+            format!("must be from {} to {}, not {number}", range.start(), range.end()),
+        )),
+    }
+}
+
+/// Returns the path of a field of the object at a path, which is empty for the body's root.
+pub fn joined(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
     }
 }
 
@@ -45,11 +95,7 @@ impl<'a> Fields<'a> {
 
     /// Returns the path of a field of this object.
     pub fn path(&self, name: &str) -> String {
-        if self.prefix.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{}.{name}", self.prefix)
-        }
+        joined(&self.prefix, name)
     }
 
     /// Adds a problem of a field.
@@ -66,11 +112,8 @@ impl<'a> Fields<'a> {
     /// similar to none of them.
     pub fn only_or(&mut self, names: &[&str], otherwise: &str) {
         for name in self.map.keys().filter(|name| !names.contains(&name.as_str())) {
-            let suggestion = suggestion(name, names);
-            let way_out = if suggestion.is_empty() { otherwise } else { &suggestion };
-            let message = format!("is not a known field{way_out}");
-            self.problems
-                .push(Problem::new(self.path(name), "unknown_field", message));
+            let (code, message) = unknown_field(name, names, otherwise);
+            self.problem(name, code, message);
         }
     }
 
@@ -97,7 +140,8 @@ impl<'a> Fields<'a> {
         let value = self.value(name)?;
         let typed = read(value);
         if typed.is_none() {
-            self.problem(name, "wrong_type", format!("must be {expected}, not {}", kind(value)));
+            let (code, message) = wrong_type(value, expected);
+            self.problem(name, code, message);
         }
         typed
     }
@@ -148,32 +192,20 @@ impl<'a> Fields<'a> {
     }
 
     /// Reads a whole number in a range.
-    pub fn integer(&mut self, name: &str, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
-        let value = match self.value(name) {
-            Some(Value::Number(number)) if self.value(name).and_then(whole).is_none() => {
-                self.problem(name, "wrong_type", format!("must be a whole number, not {number}"));
-                return None;
-            }
-            _ => self.typed(name, "a whole number", whole)?,
-        };
-        if range.contains(&value) {
-            return Some(value);
-        }
-        let message = format!("must be from {} to {}, not {value}", range.start(), range.end());
-        self.problem(name, "out_of_range", message);
-        None
+    pub fn integer(&mut self, name: &str, range: RangeInclusive<i64>) -> Option<i64> {
+        let read = whole_within(self.value(name)?, &range);
+        self.sound(name, read)
     }
 
     /// Reads a name: required, not blank, trimmed, at most 200 characters.
     pub fn name(&mut self, name: &str) -> Option<String> {
-        let text = self.required_string(name)?;
-        match check_name(text) {
-            Ok(sound) => Some(sound),
-            Err((code, message)) => {
-                self.problem(name, code, message);
-                None
-            }
-        }
+        let read = check_name(self.required_string(name)?);
+        self.sound(name, read)
+    }
+
+    /// Returns what was read of a field, or reports why nothing was.
+    fn sound<T>(&mut self, name: &str, read: Result<T, Reason>) -> Option<T> {
+        read.map_err(|(code, message)| self.problem(name, code, message)).ok()
     }
 }
 
@@ -224,16 +256,13 @@ pub fn name_of_copy(name: &str) -> String {
 }
 
 /// Trims a name and checks that it is not blank. Returns a code and a message otherwise.
-pub fn check_name(text: &str) -> Result<String, (&'static str, String)> {
+pub fn check_name(text: &str) -> Result<String, Reason> {
     let trimmed = text.trim();
     let length = trimmed.chars().count();
     match length {
         0 => Err(("required", "must not be blank".into())),
         1..=NAME_CHARACTERS => Ok(trimmed.to_owned()),
-        _ => Err((
-            "too_long",
-            format!("has {length} characters; at most {NAME_CHARACTERS} are allowed"),
-        )),
+        _ => Err(too_long(length, NAME_CHARACTERS)),
     }
 }
 

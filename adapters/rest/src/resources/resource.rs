@@ -1,4 +1,4 @@
-//! What an account keeps in lists of its own: created, listed, read, changed under a version, and deleted, all alike.
+//! Resources that an account creates, lists, reads, changes under a version, and deletes, all alike.
 
 use std::{fmt::Display, str::FromStr};
 

@@ -35,10 +35,10 @@ const OPEN_MS: u64 = 1_200;
 /// Silence that ends any turn, unless the client says otherwise.
 const TIMEOUT_MS: u64 = 5_000;
 
-/// Returns the route.
 /// `/v2/listen`.
 pub const FLUX: Service = Service("/v2/listen");
 
+/// Returns the route.
 pub(crate) fn routes() -> Router<Arc<Stub>> {
     Router::new().route("/v2/listen", get(listen))
 }

@@ -37,10 +37,10 @@ const RIPE_MS: u64 = 3_000;
 /// Audio that is ahead of real time by more than a quarter and by more than this is too fast.
 const BURST_MS: u64 = 1_000;
 
-/// Returns the route.
 /// `/v1/listen`.
 pub const LISTEN: Service = Service("/v1/listen");
 
+/// Returns the route.
 pub(crate) fn routes() -> Router<Arc<Stub>> {
     Router::new().route("/v1/listen", get(listen))
 }
@@ -61,9 +61,15 @@ pub(super) fn key(headers: &HeaderMap) -> Option<&str> {
 /// Key of a project whose requests must opt out of the improvement of models.
 const PRIVATE_PROJECT: &str = "private-project";
 
-/// Returns whether a project with this key takes a request.
-pub(super) fn takes_privacy(key: Option<&str>, opts_out: bool) -> bool {
-    opts_out || key != Some(PRIVATE_PROJECT)
+/// Returns the status with which a request is refused, if it is. `opts_out` of the improvement of models.
+pub(super) fn admit(stub: &Stub, fault: &Fault, headers: &HeaderMap, opts_out: bool) -> Result<(), u16> {
+    let key = key(headers);
+    match fault {
+        Fault::Refuse(status) => Err(*status),
+        _ if !stub.takes(key) => Err(401),
+        _ if !opts_out && key == Some(PRIVATE_PROJECT) => Err(403),
+        _ => Ok(()),
+    }
 }
 
 /// An accepted client.
@@ -77,17 +83,9 @@ pub(super) struct Client {
 /// Accepts a client, or refuses it with a status.
 pub(super) fn enter(stub: &Stub, service: Service, query: Option<&str>, headers: &HeaderMap) -> Result<Client, u16> {
     let fault = stub.connected(service, query);
-    if let Fault::Refuse(status) = fault {
-        return Err(status);
-    }
-    if !stub.takes(key(headers)) {
-        return Err(401);
-    }
     let query = parameters(query);
     let opts_out = parameter(&query, "mip_opt_out").is_some_and(|value| value == "true");
-    if !takes_privacy(key(headers), opts_out) {
-        return Err(403);
-    }
+    admit(stub, &fault, headers, opts_out)?;
     let rate = parameter(&query, "sample_rate").and_then(|rate| rate.parse().ok());
     let recogniser = Recogniser::new(&parameter(&query, "encoding").unwrap_or_default(), rate.unwrap_or(0));
     Ok(Client {

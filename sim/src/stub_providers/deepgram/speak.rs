@@ -16,8 +16,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
 use crate::stub_providers::{
-    deepgram::listen::{key, refusal, takes_privacy},
-    fault::Fault,
+    deepgram::listen::{admit, refusal},
     log::Service,
     speaking::{Body, ClientSocket, Closing, Gone, Speech, Speeches, format, upgrade},
     stub::Stub,
@@ -73,14 +72,8 @@ async fn plain(
 ) -> Response {
     stub.received(SPEAK, format!("POST {body}"));
     let fault = stub.fault_of(SPEAK, asked.voice());
-    if let Fault::Refuse(status) = fault {
+    if let Err(status) = admit(&stub, &fault, &headers, asked.mip_opt_out) {
         return refusal(status);
-    }
-    if !stub.takes(key(&headers)) {
-        return refusal(401);
-    }
-    if !takes_privacy(key(&headers), asked.mip_opt_out) {
-        return refusal(403);
     }
     let body: Value = serde_json::from_str(&body).unwrap_or_default();
     let text = body.get("text").and_then(Value::as_str).unwrap_or_default();
@@ -103,14 +96,8 @@ async fn socket(
     socket: WebSocketUpgrade,
 ) -> Response {
     let fault = stub.fault_of(SPEAK, asked.voice());
-    if let Fault::Refuse(status) = fault {
+    if let Err(status) = admit(&stub, &fault, &headers, asked.mip_opt_out) {
         return refusal(status);
-    }
-    if !stub.takes(key(&headers)) {
-        return refusal(401);
-    }
-    if !takes_privacy(key(&headers), asked.mip_opt_out) {
-        return refusal(403);
     }
     let Some(format) = asked.format() else {
         return refusal(400);

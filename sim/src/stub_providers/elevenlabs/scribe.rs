@@ -35,10 +35,10 @@ const LEAST_MS: u64 = 300;
 /// Silence after which `commit_strategy=vad` commits, unless the client says otherwise, in seconds.
 const VAD_SILENCE_S: f64 = 1.5;
 
-/// Returns the route.
 /// `/v1/speech-to-text/realtime`.
 pub const SCRIBE: Service = Service("/v1/speech-to-text/realtime");
 
+/// Returns the route.
 pub(crate) fn routes() -> Router<Arc<Stub>> {
     Router::new().route("/v1/speech-to-text/realtime", get(realtime))
 }

@@ -28,10 +28,10 @@ const MAX_BYTES: usize = 25 * 1024 * 1024;
 /// Size of a response that no client should accept.
 const OVERSIZED_BYTES: usize = 3 * 1024 * 1024;
 
-/// Returns the route.
 /// `/v1/audio/transcriptions`.
 pub const TRANSCRIPTIONS: Service = Service("/v1/audio/transcriptions");
 
+/// Returns the route.
 pub(crate) fn routes() -> Router<Arc<Stub>> {
     let route = post(transcribe).layer(DefaultBodyLimit::max(MAX_BYTES));
     Router::new().route("/v1/audio/transcriptions", route)

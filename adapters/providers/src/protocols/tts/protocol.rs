@@ -18,9 +18,6 @@ pub(crate) trait VoiceProtocol: Send + Sync + 'static {
     /// Returns the socket's address.
     fn url(&self) -> String;
 
-    /// Returns the headers of the handshake.
-    fn headers(&self) -> Vec<(&'static str, String)>;
-
     /// Returns the format of the audio.
     fn format(&self) -> LineFormat;
 

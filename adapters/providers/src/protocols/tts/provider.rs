@@ -49,7 +49,7 @@ pub(crate) trait Source: Send + Sync {
     }
 }
 
-/// What the source of a provider's voices is made of.
+/// Endpoint and model of the source of a provider's voices.
 pub(crate) struct SourceSettings {
     pub endpoint: Endpoint,
     /// Model, if one is named.

@@ -218,7 +218,7 @@ impl<P: VoiceProtocol> Connection<P> {
     }
 
     async fn connect(&self) -> Result<ProviderSocket, Failure> {
-        let socket = connect(&self.protocol.url(), &self.protocol.headers()).await;
+        let socket = connect(&self.protocol.url(), &self.protocol.endpoint().headers()).await;
         socket.map_err(|error| Failure::of_connect(self.protocol.endpoint(), &error))
     }
 

@@ -225,10 +225,6 @@ impl VoiceProtocol for Speak {
         self.endpoint.socket_url(&format!("/v1/speak?{}", self.query()))
     }
 
-    fn headers(&self) -> Vec<(&'static str, String)> {
-        self.endpoint.headers()
-    }
-
     fn format(&self) -> LineFormat {
         self.format
     }

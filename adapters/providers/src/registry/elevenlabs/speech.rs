@@ -230,10 +230,6 @@ impl VoiceProtocol for MultiStream {
         self.endpoint.socket_url(&path)
     }
 
-    fn headers(&self) -> Vec<(&'static str, String)> {
-        self.endpoint.headers()
-    }
-
     fn format(&self) -> LineFormat {
         self.format
     }
