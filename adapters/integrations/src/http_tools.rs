@@ -28,9 +28,6 @@ use net::{
 
 pub use schema::{SCHEMA_BYTES, problem_of};
 
-/// HTTP methods that a tool may use.
-pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-
 /// Maximum size of a run's arguments as JSON, in bytes.
 const ARGUMENT_BYTES: usize = 16 * 1024;
 

@@ -1,20 +1,37 @@
 //! Parsers of settings. Their errors say what to write instead.
 
-use std::{ffi::OsStr, fmt::Display, net::SocketAddr, ops::RangeInclusive, str::FromStr};
+use std::{
+    ffi::OsStr,
+    fmt::{Debug, Display},
+    net::SocketAddr,
+    ops::RangeInclusive,
+    str::FromStr,
+};
 
 use clap::{
     Arg, Command,
     builder::{BoolishValueParser, PossibleValue, TypedValueParser},
 };
 
+/// A text that is no whole number in the range of its setting.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error("write a whole number from {least} to {most}")]
+pub struct OutOfRange<T: Debug + Display> {
+    least: T,
+    most: T,
+}
+
 /// Returns a parser of whole numbers in a range.
-pub fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+pub fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, OutOfRange<T>> + Clone + Send + Sync + 'static
 where
-    T: FromStr + PartialOrd + Display + Clone + Send + Sync + 'static,
+    T: FromStr + PartialOrd + Debug + Display + Clone + Send + Sync + 'static,
 {
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
-        number.ok_or_else(|| format!("write a whole number from {} to {}", range.start(), range.end()))
+        number.ok_or_else(|| {
+            let (least, most) = range.clone().into_inner();
+            OutOfRange { least, most }
+        })
     }
 }
 
@@ -57,7 +74,7 @@ mod tests {
         assert_eq!((parse("1"), parse("100000")), (Ok(1), Ok(100_000)));
         for wrong in ["0", "100001", "-1", "lots", "5m", "1.5", "", "99999999999999999999"] {
             let error = parse(wrong).unwrap_err();
-            assert_eq!(error, "write a whole number from 1 to 100000", "{wrong}");
+            assert_eq!(error.to_string(), "write a whole number from 1 to 100000", "{wrong}");
         }
     }
 

@@ -76,14 +76,14 @@ pub fn guard(
 }
 
 /// Returns the [`NotAllowed`] among the causes of an error, if there is one.
-pub fn refusal_in<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e NotAllowed> {
+pub fn refusal_in(error: &reqwest::Error) -> Option<&NotAllowed> {
     causes(error).find_map(|cause| cause.downcast_ref())
 }
 
 /// Returns whether an error was caused by a name that has no address. Clients who choose names get the same
 /// answer for names that have only private addresses, so that they cannot find out which names a private name
 /// server knows.
-pub fn is_of_no_address(error: &(dyn Error + 'static)) -> bool {
+pub fn is_of_no_address(error: &reqwest::Error) -> bool {
     causes(error).any(<dyn std::error::Error>::is::<NoAddress>)
 }
 

@@ -36,6 +36,9 @@ impl ComposeError {
     }
 }
 
+/// Values of the placeholders in the subject.
+type Values = BTreeMap<String, String>;
+
 /// Line of the overview.
 type Fact = (String, String);
 
@@ -49,7 +52,7 @@ pub(super) fn compose(
     target: &MailTarget,
     delivery: &Delivery,
     told: &Value,
-    values: &BTreeMap<String, String>,
+    values: &Values,
 ) -> Result<Message, ComposeError> {
     let address = |text: &String| {
         text.trim()
@@ -81,7 +84,7 @@ pub(super) fn compose(
 }
 
 /// Returns the subject as one line without control characters, whatever values were filled in.
-fn subject(target: &MailTarget, told: &Value, values: &BTreeMap<String, String>) -> String {
+fn subject(target: &MailTarget, told: &Value, values: &Values) -> String {
     let given = target.subject.as_deref().filter(|text| !text.trim().is_empty());
     let filled = given.map(|text| template::render(Place::MailSubject, text, values));
     let filled = filled.filter(|text| !text.trim().is_empty());
@@ -110,11 +113,7 @@ const UNCONFIRMED: &str = " (unconfirmed)";
 
 /// Returns the values for the subject. Later ones override earlier ones: the agent's own, those given to a
 /// single call, the person's, and those of the call. One that is not confirmed overrides nothing.
-pub(super) async fn values(
-    store: &dyn Store,
-    delivery: &Delivery,
-    told: &Value,
-) -> StoreResult<BTreeMap<String, String>> {
+pub(super) async fn values(store: &dyn Store, delivery: &Delivery, told: &Value) -> StoreResult<Values> {
     let conversation = store.conversation(delivery.account, delivery.call()?).await?;
     let agent = match store.kept_agent(delivery.account, conversation.agent).await {
         Ok(row) => agent::complete(&row.document).unwrap_or_default(),
@@ -125,7 +124,7 @@ pub(super) async fn values(
     let nothing = Map::new();
     let person = told["contact"].as_object().unwrap_or(&nothing);
     let of_call = store.call_variables(delivery.call()?).await?;
-    let mut values: BTreeMap<String, String> = own
+    let mut values: Values = own
         .iter()
         .chain(&of_call)
         .chain(person)
