@@ -3,121 +3,63 @@
 //! exchange knows only what a carrier knows about Ringback. It keeps its own record of every call, and tests
 //! judge Ringback by that record.
 
+mod audio;
 mod call;
 mod callback;
-mod faults;
 mod handset;
 mod http;
 mod inbound;
-mod line;
 mod log;
 mod onward;
 mod persona;
 mod phone;
-mod played;
 mod protocol;
 mod registry;
 mod script;
-mod sound;
-mod stagger;
+mod settings;
+mod switch;
 
 use std::{
-    collections::BTreeMap,
     io,
     net::SocketAddr,
-    ops::RangeInclusive,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use axum::serve::ListenerExt;
-use domain::time::{Clock, SystemClock};
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    routing::{delete, get, post},
+    serve::ListenerExt,
+};
 use net::bind::way_out;
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, watch},
-    task::JoinSet,
     time::{Instant, timeout},
 };
 
 pub(crate) use self::http::malformed;
 use self::{
-    handset::Background, inbound::Calling, log::Log, played::PlayedAudio, registry::Registry, stagger::Stagger,
+    audio::{played::PlayedAudio, stagger::Stagger},
+    handset::Background,
+    log::Log,
+    registry::{Calling, Registry},
+    switch::Switch,
 };
 pub use self::{
     handset::Figures,
     log::{LogEntry, LogEvent, read_log},
     persona::Persona,
     script::{Echo, LineSound, MediaFaults, Script, Stall, Step},
+    settings::ExchangeSettings,
 };
 
 /// Longest time for calls to end when the exchange closes.
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
-
-/// Settings of an exchange.
-#[derive(Debug, Clone)]
-pub struct ExchangeSettings {
-    /// Listen address of the dial API; port 0 takes a free port.
-    pub listen: SocketAddr,
-    /// Record file. A dial is written to it before the dial is answered.
-    pub log: Option<PathBuf>,
-    /// Keeps the record in memory too, for [`ExchangeHandle::entries`].
-    pub keep_log: bool,
-    /// Keeps the audio that the phones play in memory, for [`ExchangeHandle::played`].
-    pub keep_audio: bool,
-    /// Seed that varies the callees and their words.
-    pub seed: u64,
-    /// Number of lines; a dial beyond them is refused with 429.
-    pub max_calls: usize,
-    /// Range of the ringing time before pick-up; the number determines the time within the range.
-    pub pick_up: RangeInclusive<Duration>,
-    /// White noise behind every callee, as root mean square relative to full scale; `None` is digital silence.
-    pub line_noise_dbfs: Option<f64>,
-    /// Spreads the phones' frame times evenly, even if the phones pick up at the same moment.
-    pub spread_frames: bool,
-    /// Scripts for callees, by the name in a contact's `script` field.
-    pub scripts: BTreeMap<String, Script>,
-    /// Sends every status callback twice.
-    pub duplicate_statuses: bool,
-    /// Default address to announce a phone's own call to.
-    pub announce_to: Option<String>,
-    /// Longest call; the exchange ends a call that is still up after this time.
-    pub longest_call: Duration,
-    /// Wall clock of the record and of the list of calls.
-    pub clock: Arc<dyn Clock>,
-}
-
-impl ExchangeSettings {
-    /// Returns the settings of an exchange at `listen` with 1,000 lines, callees that pick up after one or
-    /// two rings, and no record.
-    pub fn at(listen: SocketAddr) -> Self {
-        Self {
-            listen,
-            log: None,
-            keep_log: false,
-            keep_audio: false,
-            seed: 0,
-            max_calls: 1_000,
-            pick_up: Duration::from_secs(2)..=Duration::from_secs(6),
-            line_noise_dbfs: None,
-            spread_frames: false,
-            scripts: BTreeMap::new(),
-            duplicate_statuses: false,
-            announce_to: None,
-            longest_call: Duration::from_secs(3_600),
-            clock: Arc::new(SystemClock),
-        }
-    }
-
-    /// Returns the settings of an exchange on a free loopback port that keeps its record in memory.
-    pub fn on_loopback() -> Self {
-        Self {
-            keep_log: true,
-            ..Self::at(SocketAddr::from(([127, 0, 0, 1], 0)))
-        }
-    }
-}
+/// Largest request.
+const MAX_BODY_BYTES: usize = 64 * 1024;
 
 /// Reasons why an exchange cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -143,28 +85,17 @@ pub enum ExchangeError {
     Client(#[from] reqwest::Error),
 }
 
-/// State that all calls share.
-struct Switch {
-    settings: ExchangeSettings,
-    log: Log,
-    client: reqwest::Client,
-    lines: Arc<Semaphore>,
-    registry: Registry,
-    /// Calls that the phones make themselves.
-    calling: Calling,
-    background: Arc<Background>,
-    played_audio: PlayedAudio,
-    stagger: Stagger,
-    tasks: Mutex<JoinSet<()>>,
-}
-
-impl Switch {
-    /// Starts a task that ends with the exchange.
-    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        while tasks.try_join_next().is_some() {}
-        tasks.spawn(task);
-    }
+/// Returns the routes of the dial API.
+fn router(switch: Arc<Switch>) -> Router {
+    Router::new()
+        .route("/v1/calls", post(http::dial).get(http::list))
+        .route("/v1/calls/{call}", delete(http::hang_up))
+        .route("/v1/calls/{call}/transfer", post(http::transfer))
+        .route("/v1/calls/{call}/media", post(http::media))
+        .route("/v1/inbound", post(inbound::call_in))
+        .route("/v1/inbound/{call}", get(inbound::who_calls))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .with_state(switch)
 }
 
 /// Starts exchanges.
@@ -200,7 +131,7 @@ impl Exchange {
             settings,
         });
         let (stop, mut stopped) = watch::channel(());
-        let app = http::router(switch.clone());
+        let app = router(switch.clone());
         let listener = listener.tap_io(|connection| {
             // Without this, a response may wait for the client's delayed acknowledgement.
             if let Err(error) = connection.set_nodelay(true) {

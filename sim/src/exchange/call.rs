@@ -1,109 +1,25 @@
 //! One call through the exchange, from the accepted dial to its end.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use domain::time::Timestamp;
 use tokio::{
-    sync::{Notify, OwnedSemaphorePermit, mpsc},
-    time::{Instant, timeout},
+    sync::{OwnedSemaphorePermit, mpsc},
+    time::{Instant, MissedTickBehavior, interval, timeout, timeout_at},
 };
 
 use super::{
-    Switch,
+    audio::stagger::FRAME,
     callback::{self, Status, Subscription},
-    handset::{Figures, Handset},
+    handset::{Figures, Frame, Handset},
     log::LogEvent,
-    onward::{self, Onward},
-    persona::{Callee, Person, Persona},
+    onward::Onward,
+    persona::{Person, Persona},
     phone::{self, End, Phone},
+    protocol::Incoming,
+    registry::{Entry, Stream, Wish},
+    settings::SET_UP,
+    switch::Switch,
 };
-
-/// Time from the accepted dial to the first ring, or to a busy tone.
-pub(super) const SET_UP: Duration = Duration::from_millis(100);
-
-/// Details of an accepted dial.
-#[derive(Debug, Clone)]
-pub(super) struct Order {
-    pub(super) call_id: String,
-    pub(super) attempt: String,
-    pub(super) to: String,
-    pub(super) placed: Timestamp,
-    pub(super) status_url: String,
-    pub(super) stream_url: String,
-    pub(super) ring_timeout: Duration,
-    pub(super) callee: Callee,
-}
-
-/// Requests of the caller about an answered call.
-#[derive(Debug)]
-pub(super) enum Wish {
-    /// Transfer the call.
-    Transfer(Box<Onward>),
-    /// Reopen the media stream at this address.
-    Media(String),
-}
-
-/// Most requests that may wait; a call has one at a time.
-const WISHES: usize = 4;
-
-/// State of a call's media stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stream {
-    /// Not open, and cannot be opened.
-    Closed,
-    /// Open.
-    Open,
-    /// Lost; it can be reopened.
-    Lost,
-}
-
-/// State of a live call, for the list of calls, for hanging up and for the caller's requests.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) order: Order,
-    pub(super) hang_up: Notify,
-    wishes: mpsc::Sender<Wish>,
-    stream: Mutex<Stream>,
-}
-
-impl Entry {
-    /// Creates the entry of a new call and the receiver of the requests about it.
-    pub(super) fn new(order: Order) -> (Arc<Self>, mpsc::Receiver<Wish>) {
-        let (wishes, waiting) = mpsc::channel(WISHES);
-        let entry = Self {
-            order,
-            hang_up: Notify::new(),
-            wishes,
-            stream: Mutex::new(Stream::Closed),
-        };
-        (Arc::new(entry), waiting)
-    }
-
-    /// Accepts a request if the stream is in the state that the request needs.
-    pub(super) fn wish(&self, wish: Wish) -> bool {
-        let wanted = match wish {
-            Wish::Transfer(_) => Stream::Open,
-            Wish::Media(_) => Stream::Lost,
-        };
-        let stream = *self.stream.lock().unwrap_or_else(PoisonError::into_inner);
-        stream == wanted && self.wishes.try_send(wish).is_ok()
-    }
-
-    fn stream_is(&self, stream: Stream) {
-        *self.stream.lock().unwrap_or_else(PoisonError::into_inner) = stream;
-    }
-}
-
-/// Returns the ringing time of a number before pick-up: one ring or two, always the same for the same number.
-pub(super) fn pick_up_after(switch: &Switch, number: &str) -> Duration {
-    let settings = &switch.settings;
-    let steps = Person::new(number, settings.seed).choice("pick-up", 1_001);
-    let (least, most) = (settings.pick_up.start(), settings.pick_up.end());
-    *least + most.saturating_sub(*least).mul_f64(steps as f64 / 1_000.0)
-}
 
 /// End of a call.
 struct Ending {
@@ -134,7 +50,8 @@ impl Drop for Live {
 /// Runs a call to its end and delivers its callbacks.
 pub(super) async fn run(
     switch: Arc<Switch>,
-    (entry, wishes): (Arc<Entry>, mpsc::Receiver<Wish>),
+    entry: Arc<Entry>,
+    wishes: mpsc::Receiver<Wish>,
     line: OwnedSemaphorePermit,
 ) {
     let (statuses, waiting) = mpsc::channel(callback::WAITING);
@@ -222,7 +139,7 @@ impl Call<'_> {
         let order = &self.entry.order;
         match order.callee.persona {
             Persona::NoAnswer => order.ring_timeout,
-            _ => pick_up_after(self.switch, &order.to),
+            _ => self.switch.settings.pick_up_after(&order.to),
         }
     }
 
@@ -249,14 +166,14 @@ impl Call<'_> {
             };
             let opened = *opened.get_or_insert_with(Instant::now);
             self.entry.stream_is(Stream::Open);
-            let end = self.phone().talk(socket, (&mut handset, opened), &mut wishes).await;
+            let end = self.phone().talk(socket, &mut handset, opened, &mut wishes).await;
             self.entry.stream_is(Stream::Closed);
             let next = match end {
                 End::Broken(reason) => return self.media_failed(&reason, Some(handset.end())),
                 End::Dropped => return self.dropped(handset.end()).await,
                 End::Callee | End::Caller | End::Exchange | End::TooLong => return Self::completed(&mut handset),
                 End::Lost => self.lost(&mut wishes).await,
-                End::HandedOn(onward) => self.hand_on(&onward, (&mut handset, opened)).await,
+                End::HandedOn(onward) => self.hand_on(&onward, &mut handset, opened).await,
             };
             match next {
                 Some(next) => address = next,
@@ -306,7 +223,7 @@ impl Call<'_> {
     }
 
     /// Rings the target of a transfer. If nobody answers, returns the address at which to reopen the caller's stream.
-    async fn hand_on(&self, onward: &Onward, callee: (&mut Handset, Instant)) -> Option<String> {
+    async fn hand_on(&self, onward: &Onward, handset: &mut Handset, opened: Instant) -> Option<String> {
         if self.hung_up_within(onward.rings).await {
             return None;
         }
@@ -318,7 +235,7 @@ impl Call<'_> {
         }
         self.add(LogEvent::Joined { to: onward.to.clone() });
         self.report(Status::Transferred).await;
-        onward::join(self.switch, self.entry, callee, onward).await;
+        join(self, handset, opened, onward).await;
         None
     }
 
@@ -343,4 +260,51 @@ impl Call<'_> {
             figures,
         }
     }
+}
+
+/// Lets the two talk until one of them hangs up or the call is ended.
+async fn join(call: &Call<'_>, here: &mut Handset, opened: Instant, onward: &Onward) {
+    let Call { switch, entry, .. } = call;
+    let person = Person::new(&onward.to, switch.settings.seed);
+    let mut there =
+        Handset::new(onward.callee.behaviour(person), &onward.to).on_line(&onward.callee.line(), &onward.to);
+    let joined = Instant::now();
+    let talk = async {
+        let mut frames = interval(FRAME);
+        frames.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        loop {
+            frames.tick().await;
+            let one = pass(here, opened, &mut there, joined);
+            for event in here.take_log() {
+                switch.log.add(&entry.order.call_id, event);
+            }
+            let other = pass(&mut there, joined, here, opened);
+            // Speech of the target is no part of this call's record.
+            there.take_log();
+            if [one, other]
+                .iter()
+                .any(|frame| frame.hang_up || frame.drop || frame.lose)
+            {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = entry.hang_up.notified() => {}
+        _ = timeout_at(joined + switch.settings.longest_call, talk) => {}
+    }
+}
+
+/// Passes one frame from one telephone to the other.
+fn pass(from: &mut Handset, opened: Instant, to: &mut Handset, other_opened: Instant) -> Frame {
+    let mut frame = from.tick(micros(opened));
+    if let Some(voice) = frame.voice.take() {
+        to.receive(Incoming::Audio(voice), micros(other_opened));
+    }
+    frame
+}
+
+/// Returns the microseconds since then.
+fn micros(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
 }

@@ -3,7 +3,7 @@
 
 mod backdrop;
 mod background;
-mod meter;
+pub(super) mod meter;
 mod recogniser;
 mod synthesiser;
 
@@ -25,10 +25,13 @@ use self::{
     synthesiser::{Output, Synthesiser},
 };
 use super::{
-    line::Line,
+    audio::{
+        line::{self, Line},
+        played::Played,
+        sound::loud,
+    },
     log::LogEvent,
     persona::{Act, Behaviour, Sense},
-    played::Played,
     protocol::Incoming,
     script::LineSound,
 };
@@ -84,7 +87,7 @@ impl Handset {
             behaviour,
             meter: Meter::default(),
             log: Vec::new(),
-            playing: Vec::with_capacity(super::line::FRAME),
+            playing: Vec::with_capacity(line::FRAME),
             played: None,
             key_detector: KeyDetector::default(),
             keys: Vec::new(),
@@ -226,9 +229,9 @@ impl Handset {
     }
 
     fn hear_keys(&mut self, now_us: u64) {
-        let mut samples = Vec::with_capacity(super::line::FRAME);
+        let mut samples = Vec::with_capacity(line::FRAME);
         codec::decode(Encoding::MuLaw, &self.playing, &mut samples);
-        samples.resize(super::line::FRAME, 0);
+        samples.resize(line::FRAME, 0);
         let mut pressed = Vec::new();
         self.key_detector.push(&samples, &mut pressed);
         for key in pressed {
@@ -288,13 +291,6 @@ impl Handset {
             }
         }
     }
-}
-
-/// Returns whether the root mean square is above 1 % of full scale (-40 dBFS): far below speech, far
-/// above a line's noise.
-fn loud(samples: &[i16]) -> bool {
-    let power: f64 = samples.iter().map(|sample| f64::from(*sample).powi(2)).sum();
-    !samples.is_empty() && power / samples.len() as f64 > (327.0_f64).powi(2)
 }
 
 /// Returns whether any 20 ms of the mu-law are loud.

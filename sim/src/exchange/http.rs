@@ -3,12 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use axum::{
-    Json, Router,
+    Json,
     body::Bytes,
-    extract::{DefaultBodyLimit, Path, Query, State, rejection::QueryRejection},
+    extract::{Path, Query, State, rejection::QueryRejection},
     http::{StatusCode, header::RETRY_AFTER},
     response::{IntoResponse, Response},
-    routing::{delete, get, post},
 };
 use domain::{phone_number::PhoneNumber, time::Timestamp};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -16,16 +15,14 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    Switch,
-    call::{self, Entry, Order, Wish},
-    inbound,
+    call,
     log::LogEvent,
     onward::{Kind, Onward},
     persona::{Callee, Persona},
+    registry::{Entry, Order, Wish},
+    switch::Switch,
 };
 
-/// Largest dial request.
-const MAX_BODY_BYTES: usize = 64 * 1024;
 const MAX_ATTEMPT_BYTES: usize = 128;
 /// Longest ringing time.
 const LONGEST_RING_SECONDS: f64 = 600.0;
@@ -33,19 +30,6 @@ const LONGEST_RING_SECONDS: f64 = 600.0;
 const RING_SECONDS: f64 = 30.0;
 /// Most calls in a list.
 const MOST_LISTED: usize = 1_000;
-
-/// Returns the routes of the dial API.
-pub(super) fn router(switch: Arc<Switch>) -> Router {
-    Router::new()
-        .route("/v1/calls", post(dial).get(list))
-        .route("/v1/calls/{call}", delete(hang_up))
-        .route("/v1/calls/{call}/transfer", post(transfer))
-        .route("/v1/calls/{call}/media", post(media))
-        .route("/v1/inbound", post(inbound::call_in))
-        .route("/v1/inbound/{call}", get(inbound::who_calls))
-        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .with_state(switch)
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -179,7 +163,7 @@ fn accepted(order: &Order, from: Option<String>) -> LogEvent {
 
 /// Places a call. The same attempt twice makes two calls: a carrier without idempotency keys does just that,
 /// and the log must show it.
-async fn dial(State(switch): State<Arc<Switch>>, body: Bytes) -> Response {
+pub(super) async fn dial(State(switch): State<Arc<Switch>>, body: Bytes) -> Response {
     let (order, from) = match parse(&body).and_then(|body: DialBody| body.order(&switch)) {
         Ok(order) => order,
         Err(refusal) => return refusal.into_response(),
@@ -195,7 +179,7 @@ async fn dial(State(switch): State<Arc<Switch>>, body: Bytes) -> Response {
         switch.log.add_synced(&order.call_id, accepted).await?;
         let (entry, wishes) = Entry::new(order);
         switch.registry.began(entry.clone());
-        switch.spawn(call::run(switch.clone(), (entry, wishes), line));
+        switch.spawn(call::run(switch.clone(), entry, wishes, line));
         Ok::<_, std::io::Error>(())
     });
     match placed.await {
@@ -207,12 +191,15 @@ async fn dial(State(switch): State<Arc<Switch>>, body: Bytes) -> Response {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ListQuery {
+pub(super) struct ListQuery {
     to: Option<String>,
     since_micros: Option<i64>,
 }
 
-async fn list(State(switch): State<Arc<Switch>>, query: Result<Query<ListQuery>, QueryRejection>) -> Response {
+pub(super) async fn list(
+    State(switch): State<Arc<Switch>>,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> Response {
     let Query(query) = match query {
         Ok(query) => query,
         Err(rejection) => return invalid(&rejection.body_text()),
@@ -229,7 +216,7 @@ async fn list(State(switch): State<Arc<Switch>>, query: Result<Query<ListQuery>,
     Json(json!({ "calls": calls })).into_response()
 }
 
-async fn hang_up(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>) -> Response {
+pub(super) async fn hang_up(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>) -> Response {
     match switch.registry.live(&call_id) {
         Some(entry) => {
             entry.hang_up.notify_one();
@@ -259,12 +246,12 @@ impl TransferBody {
             return Err(Refusal::NotReachable);
         }
         let (stream_url, ring) = self.media.read()?;
-        Ok(Onward::plan(switch, kind, self.to, stream_url, ring))
+        Ok(Onward::plan(&switch.settings, kind, self.to, stream_url, ring))
     }
 }
 
 /// Transfers a call that is being talked on; a status callback reports the result.
-async fn transfer(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>, body: Bytes) -> Response {
+pub(super) async fn transfer(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>, body: Bytes) -> Response {
     match parse(&body).and_then(|body: TransferBody| body.onward(&switch)) {
         Ok(onward) => wish(&switch, &call_id, Wish::Transfer(Box::new(onward))),
         Err(refused) => refused.into_response(),
@@ -272,7 +259,7 @@ async fn transfer(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>
 }
 
 /// Reopens the lost stream of a call.
-async fn media(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>, body: Bytes) -> Response {
+pub(super) async fn media(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>, body: Bytes) -> Response {
     match parse(&body).and_then(MediaBody::read) {
         Ok((stream_url, _)) => wish(&switch, &call_id, Wish::Media(stream_url)),
         Err(refused) => refused.into_response(),

@@ -1,11 +1,7 @@
 //! Calls that the phones make. A call is announced to the service that owns its number, and the response says
 //! where to send its media. A receiver of an announcement may ask back whether the call exists and who calls.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use axum::{
     Json,
@@ -21,34 +17,16 @@ use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use super::{
-    Switch,
-    call::{self, Entry, Order},
+    call,
     http::{invalid, is_address, malformed, refusal},
     log::LogEvent,
     persona::Callee,
+    registry::{Caller, Entry, Order},
+    switch::Switch,
 };
 
 /// Longest wait for the response to an announcement.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-
-/// Details of a call that a phone makes.
-#[derive(Debug, Clone)]
-struct Caller {
-    /// `None` if the number is withheld.
-    from: Option<String>,
-    to: String,
-}
-
-/// Calls that phones make, from their announcement to their end.
-#[derive(Default)]
-pub(super) struct Calling(Mutex<HashMap<String, Caller>>);
-
-impl Calling {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Caller>> {
-        // No panic leaves the map half-changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// Removes the call from the list when its task ends for any reason.
 struct Listed(Arc<Switch>, String);
@@ -158,7 +136,7 @@ async fn place(switch: Arc<Switch>, announcement: Announcement, line: OwnedSemap
     switch.log.add(&call_id, called_in);
     switch.calling.lock().insert(call_id.clone(), caller.clone());
     let listed = Listed(switch.clone(), call_id.clone());
-    let (answer, (attempt, status_url, stream_url)) = match announce(&switch, &url, (&call_id, &caller)).await {
+    let (answer, (attempt, status_url, stream_url)) = match announce(&switch, &url, &call_id, &caller).await {
         Ok(Answer::Connect {
             attempt,
             status_url,
@@ -182,7 +160,7 @@ async fn place(switch: Arc<Switch>, announcement: Announcement, line: OwnedSemap
         callee,
     });
     switch.registry.began(entry.clone());
-    let talk = call::run(switch.clone(), (entry, wishes), line);
+    let talk = call::run(switch.clone(), entry, wishes, line);
     switch.spawn(async move {
         talk.await;
         drop(listed);
@@ -200,7 +178,7 @@ fn not_connected(switch: &Switch, call_id: &str, cause: &str) -> Response {
     Json(json!({ "callId": call_id, "answer": cause })).into_response()
 }
 
-async fn announce(switch: &Switch, url: &str, (call_id, caller): (&str, &Caller)) -> Result<Answer, String> {
+async fn announce(switch: &Switch, url: &str, call_id: &str, caller: &Caller) -> Result<Answer, String> {
     let body = json!({ "callId": call_id, "from": caller.from, "to": caller.to });
     let request = switch.client.post(url).timeout(ANSWER_WITHIN).json(&body);
     let answer = request.send().await.map_err(|error| error.without_url().to_string())?;

@@ -16,7 +16,7 @@ use domain::time::{Clock, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
-use super::handset::Figures;
+use super::handset::meter::Figures;
 
 /// Most entries that may wait for the disk.
 const WAITING: usize = 65_536;

@@ -1,17 +1,11 @@
-//! Transfers: whom they ring, how the ringing ends, and the two joined telephones.
+//! Transfers: whom they ring, and how the ringing ends.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
-
 use super::{
-    Switch,
-    call::{Entry, SET_UP, pick_up_after},
-    handset::{Frame, Handset},
     log::LogEvent,
-    persona::{Callee, Person, Persona},
-    protocol::Incoming,
-    stagger::FRAME,
+    persona::{Callee, Persona},
+    settings::{ExchangeSettings, SET_UP},
 };
 
 /// Kind of a transfer.
@@ -34,14 +28,20 @@ pub(super) struct Onward {
     pub(super) rings: Duration,
     /// Reason why nobody answers; `None` if the target answers.
     pub(super) refusal: Option<&'static str>,
-    callee: Callee,
+    pub(super) callee: Callee,
 }
 
 impl Onward {
     /// Plans a transfer. The number alone determines who is there.
-    pub(super) fn plan(switch: &Switch, kind: Kind, to: String, stream_url: String, ring_timeout: Duration) -> Self {
-        let callee = Callee::choose(&BTreeMap::new(), &to, &switch.settings.scripts);
-        let rings = pick_up_after(switch, &to);
+    pub(super) fn plan(
+        settings: &ExchangeSettings,
+        kind: Kind,
+        to: String,
+        stream_url: String,
+        ring_timeout: Duration,
+    ) -> Self {
+        let callee = Callee::choose(&BTreeMap::new(), &to, &settings.scripts);
+        let rings = settings.pick_up_after(&to);
         let (rings, refusal) = match callee.persona {
             Persona::Busy => (SET_UP, Some("busy")),
             Persona::Invalid => (SET_UP, Some("invalid-number")),
@@ -59,53 +59,6 @@ impl Onward {
             callee,
         }
     }
-}
-
-/// Lets the two talk until one of them hangs up or the call is ended.
-pub(super) async fn join(switch: &Switch, entry: &Entry, callee: (&mut Handset, Instant), onward: &Onward) {
-    let person = Person::new(&onward.to, switch.settings.seed);
-    let mut there =
-        Handset::new(onward.callee.behaviour(person), &onward.to).on_line(&onward.callee.line(), &onward.to);
-    let (here, opened) = callee;
-    let joined = Instant::now();
-    let talk = async {
-        let mut frames = interval(FRAME);
-        frames.set_missed_tick_behavior(MissedTickBehavior::Burst);
-        loop {
-            frames.tick().await;
-            let one = pass(here, opened, &mut there, joined);
-            for event in here.take_log() {
-                switch.log.add(&entry.order.call_id, event);
-            }
-            let other = pass(&mut there, joined, here, opened);
-            // Speech of the target is no part of this call's record.
-            there.take_log();
-            if [one, other]
-                .iter()
-                .any(|frame| frame.hang_up || frame.drop || frame.lose)
-            {
-                return;
-            }
-        }
-    };
-    tokio::select! {
-        () = entry.hang_up.notified() => {}
-        _ = timeout_at(joined + switch.settings.longest_call, talk) => {}
-    }
-}
-
-/// Passes one frame from one telephone to the other.
-fn pass(from: &mut Handset, opened: Instant, to: &mut Handset, other_opened: Instant) -> Frame {
-    let mut frame = from.tick(micros(opened));
-    if let Some(voice) = frame.voice.take() {
-        to.receive(Incoming::Audio(voice), micros(other_opened));
-    }
-    frame
-}
-
-/// Returns the microseconds since then.
-pub(super) fn micros(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Returns the record entry of the request.

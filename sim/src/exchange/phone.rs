@@ -15,15 +15,17 @@ use tokio_tungstenite::{
 };
 
 use super::{
-    call::Wish,
+    audio::{
+        faults::Faults,
+        stagger::{FRAME, Stagger},
+    },
     callback::Status,
-    faults::Faults,
     handset::{Background, Frame, Handset},
     log::{Log, LogEvent},
     onward::{self, Kind, Onward},
     protocol::{self, Writer},
+    registry::Wish,
     script::MediaFaults,
-    stagger::{FRAME, Stagger},
 };
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -155,7 +157,8 @@ impl Phone<'_> {
     pub(super) async fn talk(
         &self,
         socket: Socket,
-        (handset, opened): (&mut Handset, Instant),
+        handset: &mut Handset,
+        opened: Instant,
         wishes: &mut mpsc::Receiver<Wish>,
     ) -> End {
         let stream = self.call_id.replacen("CA", "MZ", 1);
@@ -293,7 +296,7 @@ async fn receive(
         Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => return Ok(()),
         Some(Ok(Message::Text(text))) => text,
     };
-    let incoming = protocol::read(&text, &link.stream).map_err(End::Broken)?;
+    let incoming = protocol::read(&text, &link.stream).map_err(|error| End::Broken(error.to_string()))?;
     let marks = handset.receive(incoming, link.now_us());
     if marks.is_empty() {
         return Ok(());

@@ -41,23 +41,31 @@ struct Mark {
     name: String,
 }
 
-/// Reads one message; the error says what Twilio would complain about.
-pub(super) fn read(text: &str, stream: &str) -> Result<Incoming, String> {
-    let message: Message<'_> = serde_json::from_str(text).map_err(|error| format!("malformed message: {error}"))?;
+/// Messages about which Twilio would complain.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum InvalidMessage {
+    #[error("malformed message: {0}")]
+    Malformed(#[from] serde_json::Error),
+    #[error("message for stream `{0}` on stream `{1}`")]
+    Stream(String, String),
+    #[error("payload is not base64: {0}")]
+    Payload(#[from] base64::DecodeError),
+    #[error("unsupported or incomplete `{0}` message")]
+    Unsupported(String),
+}
+
+/// Reads one message.
+pub(super) fn read(text: &str, stream: &str) -> Result<Incoming, InvalidMessage> {
+    let message: Message<'_> = serde_json::from_str(text)?;
     if message.stream_sid != stream {
-        return Err(format!(
-            "message for stream `{}` on stream `{stream}`",
-            message.stream_sid
-        ));
+        let other = message.stream_sid.into_owned();
+        return Err(InvalidMessage::Stream(other, stream.to_owned()));
     }
     match (&*message.event, message.media, message.mark) {
-        ("media", Some(media), _) => BASE64
-            .decode(media.payload.as_bytes())
-            .map(Incoming::Audio)
-            .map_err(|error| format!("payload is not base64: {error}")),
+        ("media", Some(media), _) => Ok(Incoming::Audio(BASE64.decode(media.payload.as_bytes())?)),
         ("mark", _, Some(mark)) if !mark.name.is_empty() => Ok(Incoming::Mark(mark.name)),
         ("clear", ..) => Ok(Incoming::Clear),
-        (event, ..) => Err(format!("unsupported or incomplete `{event}` message")),
+        (event, ..) => Err(InvalidMessage::Unsupported(event.to_owned())),
     }
 }
 

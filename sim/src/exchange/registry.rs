@@ -3,14 +3,89 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use domain::time::Timestamp;
+use tokio::sync::{Notify, mpsc};
 
-use super::call::Entry;
+use super::{onward::Onward, persona::Callee};
 
 /// Most calls kept after their end.
 const KEPT: usize = 100_000;
+
+/// Details of an accepted dial.
+#[derive(Debug, Clone)]
+pub(super) struct Order {
+    pub(super) call_id: String,
+    pub(super) attempt: String,
+    pub(super) to: String,
+    pub(super) placed: Timestamp,
+    pub(super) status_url: String,
+    pub(super) stream_url: String,
+    pub(super) ring_timeout: Duration,
+    pub(super) callee: Callee,
+}
+
+/// Requests of the caller about an answered call.
+#[derive(Debug)]
+pub(super) enum Wish {
+    /// Transfer the call.
+    Transfer(Box<Onward>),
+    /// Reopen the media stream at this address.
+    Media(String),
+}
+
+/// Most requests that may wait; a call has one at a time.
+const WISHES: usize = 4;
+
+/// State of a call's media stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stream {
+    /// Not open, and cannot be opened.
+    Closed,
+    /// Open.
+    Open,
+    /// Lost; it can be reopened.
+    Lost,
+}
+
+/// State of a live call, for the list of calls, for hanging up and for the caller's requests.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) order: Order,
+    pub(super) hang_up: Notify,
+    wishes: mpsc::Sender<Wish>,
+    stream: Mutex<Stream>,
+}
+
+impl Entry {
+    /// Creates the entry of a new call and the receiver of the requests about it.
+    pub(super) fn new(order: Order) -> (Arc<Self>, mpsc::Receiver<Wish>) {
+        let (wishes, waiting) = mpsc::channel(WISHES);
+        let entry = Self {
+            order,
+            hang_up: Notify::new(),
+            wishes,
+            stream: Mutex::new(Stream::Closed),
+        };
+        (Arc::new(entry), waiting)
+    }
+
+    /// Accepts a request if the stream is in the state that the request needs.
+    pub(super) fn wish(&self, wish: Wish) -> bool {
+        let wanted = match wish {
+            Wish::Transfer(_) => Stream::Open,
+            Wish::Media(_) => Stream::Lost,
+        };
+        let stream = *self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        stream == wanted && self.wishes.try_send(wish).is_ok()
+    }
+
+    pub(super) fn stream_is(&self, stream: Stream) {
+        *self.stream.lock().unwrap_or_else(PoisonError::into_inner) = stream;
+    }
+}
 
 /// A call that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,5 +161,24 @@ fn past(entry: &Entry) -> Past {
         attempt: entry.order.attempt.clone(),
         to: entry.order.to.clone(),
         placed: entry.order.placed,
+    }
+}
+
+/// Details of a call that a phone makes.
+#[derive(Debug, Clone)]
+pub(super) struct Caller {
+    /// `None` if the number is withheld.
+    pub(super) from: Option<String>,
+    pub(super) to: String,
+}
+
+/// Calls that phones make, from their announcement to their end.
+#[derive(Default)]
+pub(super) struct Calling(Mutex<HashMap<String, Caller>>);
+
+impl Calling {
+    pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<String, Caller>> {
+        // No panic leaves the map half-changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

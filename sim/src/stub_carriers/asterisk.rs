@@ -9,97 +9,25 @@ mod channels;
 mod events;
 mod phones;
 mod sound;
+mod stub;
 mod websocket;
 
 use std::{
     collections::BTreeMap,
     io,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
+    sync::{Arc, Mutex, atomic::Ordering},
 };
 
 use axum::{Router, extract::ws::WebSocket};
 use serde_json::{Value, json};
 
+pub use self::stub::{Asterisk, AsteriskSettings, Originated, PASSWORD, TRUNK, USER, WEBSOCKET_CLIENT};
 use self::{bridges::Bridges, channels::Channel, events::Events};
 use super::{
     base::{Handle, Stub, StubBase, delivery::Callbacks, phones::Progress},
-    settings::{StubCarrierSettings, locked},
+    settings::locked,
 };
 use crate::schema::Misfit;
-
-/// User name of the stub.
-pub const USER: &str = "ringback";
-/// Password of the stub.
-pub const PASSWORD: &str = "stub-password";
-/// The only trunk.
-pub const TRUNK: &str = "trunk";
-/// The only section of `websocket_client.conf`.
-pub const WEBSOCKET_CLIENT: &str = "ringback";
-
-/// Settings of the stub.
-#[derive(Debug, Clone)]
-pub struct AsteriskSettings {
-    /// Settings that all stubs share. If callbacks are not in order, every event comes twice, and every third
-    /// one after the next. A stalled media connection sends nothing for that time, and then all of it.
-    pub carrier: StubCarrierSettings,
-    /// Whether media sockets use JSON instead of plain words.
-    pub json: bool,
-    /// Time after a SIP REFER until the far end leaves, with the target that it was to call; without it a
-    /// REFER has no effect.
-    pub refers_taken: Option<Duration>,
-}
-
-/// A request to create a channel, as received.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Originated {
-    /// Endpoint to call.
-    pub endpoint: String,
-    /// Requested id of the channel.
-    pub channel: String,
-    /// Application of the channel.
-    pub app: String,
-    /// Caller ID.
-    pub caller: String,
-    /// Longest ringing time, in seconds.
-    pub timeout: String,
-}
-
-/// The stub.
-pub struct Asterisk {
-    base: StubBase,
-    settings: AsteriskSettings,
-    /// Address of media sockets: `uri` in `websocket_client.conf`.
-    media_uri: Mutex<String>,
-    cut: AtomicBool,
-    channels: Mutex<BTreeMap<String, Arc<Channel>>>,
-    bridges: Bridges,
-    events: Events,
-    journal: Mutex<Journal>,
-}
-
-/// Requests that the stub remembers.
-#[derive(Default)]
-struct Journal {
-    originated: Vec<Originated>,
-    hung_up: Vec<(String, String)>,
-    redirected: Vec<(String, String)>,
-    pressed: Vec<(String, String)>,
-    flushed_ms: Vec<u64>,
-}
-
-impl Asterisk {
-    fn channel(&self, id: &str) -> Option<Arc<Channel>> {
-        locked(&self.channels).get(id).cloned()
-    }
-
-    fn now(&self) -> String {
-        self.base.clock.now().to_iso8601()
-    }
-}
 
 impl Stub for Asterisk {
     type Leg = Channel;
@@ -219,7 +147,7 @@ impl AsteriskStub {
     pub async fn leave(&self, channel: &str) {
         if let Some(channel) = self.0.channel(channel) {
             self.phones.hang_up(&channel.line).await;
-            self.0.destroy(&channel, (16, "Normal Clearing"), None);
+            self.0.destroy(&channel, 16, "Normal Clearing", None);
         }
     }
 

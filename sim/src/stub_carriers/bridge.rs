@@ -88,7 +88,7 @@ pub enum BridgeError {
 }
 
 /// Opens the socket at `address` with one header of the carrier's.
-pub async fn open(address: &str, header: (&'static str, &str)) -> Result<ToService, BridgeError> {
+pub async fn open(address: &str, header: &'static str, value: &str) -> Result<ToService, BridgeError> {
     let url = reqwest::Url::parse(address).map_err(|_| BridgeError::Address)?;
     let (Some(host), Some(port), "ws") = (url.host_str(), url.port_or_known_default(), url.scheme()) else {
         return Err(BridgeError::Address);
@@ -96,8 +96,8 @@ pub async fn open(address: &str, header: (&'static str, &str)) -> Result<ToServi
     let stream = TcpStream::connect((host, port)).await?;
     stream.set_nodelay(true)?;
     let mut request = address.into_client_request()?;
-    let value = HeaderValue::from_str(header.1).map_err(|_| BridgeError::Address)?;
-    request.headers_mut().insert(header.0, value);
+    let value = HeaderValue::from_str(value).map_err(|_| BridgeError::Address)?;
+    request.headers_mut().insert(header, value);
     let (socket, _) = client_async(request, stream).await?;
     Ok(ToService(socket))
 }

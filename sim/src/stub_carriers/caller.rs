@@ -35,7 +35,7 @@ pub struct Caller {
 
 impl Caller {
     /// Creates a caller that shows this number.
-    pub fn of((from, to): (&str, &str)) -> Self {
+    pub fn of(from: &str, to: &str) -> Self {
         Self {
             phone: from.to_owned(),
             from: from.to_owned(),

@@ -8,15 +8,12 @@ mod commands;
 mod flow;
 mod inbound;
 mod media;
+mod stub;
 mod webhooks;
 
 use std::{
     io,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+    sync::{Arc, Mutex, atomic::AtomicUsize},
 };
 
 use axum::extract::ws::WebSocket;
@@ -24,8 +21,14 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 
-pub use self::audio::{ByteOrder, Codec};
-use self::call::{Call, Calls};
+pub use self::{
+    audio::{ByteOrder, Codec},
+    stub::{API_KEY, CONNECTION, Telnyx, TelnyxFaults, TelnyxSettings},
+};
+use self::{
+    call::{Call, Calls},
+    stub::SEED,
+};
 use super::{
     base::{
         Handle, Stub, StubBase,
@@ -35,7 +38,7 @@ use super::{
     caller::{self, Caller},
     legs::Stage,
     run::{Started, StubKind},
-    settings::{NUMBER, StubCarrierSettings, locked},
+    settings::{NUMBER, locked},
 };
 use crate::schema::Misfit;
 
@@ -59,74 +62,6 @@ pub static KIND: StubKind = StubKind {
     },
 };
 
-/// Seed of the key that signs webhooks.
-const SEED: [u8; 32] = [7; 32];
-/// The only API key that is accepted.
-pub const API_KEY: &str = "KEY-of-the-stub";
-/// The only application that places calls.
-pub const CONNECTION: &str = "1293384261075731499";
-
-/// Settings of the stub.
-#[derive(Debug, Clone)]
-pub struct TelnyxSettings {
-    /// Settings that all stubs share.
-    pub carrier: StubCarrierSettings,
-    /// Codec of the callees' audio, whatever was requested.
-    pub heard_in: Option<Codec>,
-    /// Byte order of L16 samples.
-    pub order: ByteOrder,
-    /// Calls on one page of a list.
-    pub page: usize,
-    /// Faults.
-    pub faults: TelnyxFaults,
-}
-
-/// Faults of the stub.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct TelnyxFaults {
-    /// No webhook is sent at all.
-    pub no_webhooks: bool,
-    /// Every seventh frame changes places with the next.
-    pub shuffled_frames: bool,
-    /// The media sockets of dials are opened while they ring.
-    pub early_streams: bool,
-    /// Telnyx does not report a broken media socket and goes on believing in it.
-    pub unnoticed_losses: bool,
-    /// Number of media sockets that are not opened.
-    pub streams_refused: usize,
-    /// Reports of inbound calls always go to the application's own address.
-    pub own_address_only: bool,
-    /// Number of commands that are answered with a server error although they are carried out.
-    pub broken_commands: usize,
-    /// Delay of the webhooks of this event.
-    pub late: Option<(&'static str, Duration)>,
-}
-
-impl TelnyxSettings {
-    /// Returns the settings of a Telnyx without faults.
-    pub fn of(carrier: StubCarrierSettings) -> Self {
-        Self {
-            carrier,
-            heard_in: None,
-            order: ByteOrder::Big,
-            page: 250,
-            faults: TelnyxFaults::default(),
-        }
-    }
-}
-
-/// The stub. If callbacks are not in order, webhooks are late, too: the earlier the later.
-pub struct Telnyx {
-    base: StubBase,
-    settings: TelnyxSettings,
-    key: Ed25519KeyPair,
-    refused: AtomicUsize,
-    broken: AtomicUsize,
-    commands: Mutex<Vec<(String, Value)>>,
-    calls: Calls,
-    orders: Mutex<Vec<Value>>,
-}
-
 impl Telnyx {
     /// Ends a call, whether its telephone has been rung or not.
     async fn cut_off(self: &Arc<Self>, call: &Arc<Call>) {
@@ -149,12 +84,6 @@ impl Telnyx {
         let causes = json!({ "hangup_cause": cause, "sip_hangup_cause": sip, "hangup_source": "unknown" });
         self.tell(call, "call.hangup", causes);
     }
-}
-
-/// Takes one of the remaining ones; returns `false` if none is left.
-fn take_one(left: &AtomicUsize) -> bool {
-    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
-        .is_ok()
 }
 
 impl Stub for Telnyx {
@@ -261,8 +190,8 @@ impl TelnyxStub {
 
     /// Makes a telephone call one of the account's numbers, whose application is at `service`. If the call is
     /// answered, the telephone's persona talks.
-    pub fn call_in(&self, service: &str, id: &str, parties: (&str, &str)) {
-        self.0.call_in(service, id, &Caller::of(parties));
+    pub fn call_in(&self, service: &str, id: &str, from: &str, to: &str) {
+        self.0.call_in(service, id, &Caller::of(from, to));
     }
 
     /// Announces an inbound call once more; returns `false` if it was not announced before.

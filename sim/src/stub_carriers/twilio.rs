@@ -6,45 +6,27 @@ mod flow;
 mod form;
 mod inbound;
 mod media;
+mod stub;
 mod twiml;
 
 use std::{
     collections::BTreeMap,
     io,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use axum::extract::ws::WebSocket;
 use serde_json::{Value, json};
 
 use self::call::{Call, Calls, status};
+pub use self::stub::{ACCOUNT, Announced, Flavour, SIGNING_KEY, TOKEN, Twilio, TwilioFaults};
 use super::{
     base::{Handle, Stub, StubBase, phones::Progress},
     caller::{self, Caller},
     run::{Started, StubKind},
     settings::{NUMBER, StubCarrierSettings, locked},
 };
-use crate::schema::{self, Misfit};
-
-/// Carrier that a stub imitates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flavour {
-    /// Twilio.
-    Twilio,
-    /// SignalWire.
-    SignalWire,
-}
-
-impl Flavour {
-    /// Returns the name in addresses of the service.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Twilio => "twilio",
-            Self::SignalWire => "signalwire",
-        }
-    }
-}
+use crate::schema::Misfit;
 
 /// The stub of Twilio.
 pub static KIND: StubKind = StubKind {
@@ -85,84 +67,6 @@ pub static SIGNALWIRE: StubKind = StubKind {
     },
 };
 
-/// Account of a stub.
-pub const ACCOUNT: &str = "AC00000000000000000000000000000001";
-/// Auth token of the account, with which Twilio signs.
-pub const TOKEN: &str = "stub-auth-token";
-/// Key with which SignalWire signs.
-pub const SIGNING_KEY: &str = "PSK_stub";
-
-/// Longest wait for a webhook's response: Twilio's own limit.
-const PATIENCE: Duration = Duration::from_secs(15);
-const DEAF_PATIENCE: Duration = Duration::from_secs(5);
-
-/// Faults of the stub.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct TwilioFaults {
-    /// New instructions for a call are never answered, and webhooks are waited for 5 s.
-    pub deaf: bool,
-    /// Time that a requested call waits before it starts.
-    pub queued: Option<Duration>,
-}
-
-/// The stub of Twilio or SignalWire.
-pub struct Twilio {
-    flavour: Flavour,
-    faults: TwilioFaults,
-    base: StubBase,
-    calls: Calls,
-    last_order: Mutex<BTreeMap<String, String>>,
-    last_change: Mutex<BTreeMap<String, String>>,
-    refers: Mutex<Vec<String>>,
-}
-
-impl Twilio {
-    fn key(&self) -> &'static str {
-        match self.flavour {
-            Flavour::Twilio => TOKEN,
-            Flavour::SignalWire => SIGNING_KEY,
-        }
-    }
-
-    fn signature_header(&self) -> &'static str {
-        match self.flavour {
-            Flavour::Twilio => "x-twilio-signature",
-            Flavour::SignalWire => "x-signalwire-signature",
-        }
-    }
-
-    /// Sends a webhook; returns the status of the response (0 for none) and its body.
-    async fn tell(&self, url: &str, form: &BTreeMap<String, String>) -> (u16, String) {
-        let body = url::form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(form)
-            .finish();
-        let patience = if self.faults.deaf { DEAF_PATIENCE } else { PATIENCE };
-        let request = self.base.client.post(url).timeout(patience);
-        let request = request.header(self.signature_header(), form::sign(self.key(), url, form));
-        let request = request.header("content-type", "application/x-www-form-urlencoded");
-        let Ok(answer) = request.body(body).send().await else {
-            return (0, String::new());
-        };
-        let status = answer.status().as_u16();
-        let answer = answer.text().await.unwrap_or_default();
-        match self.takes(&answer) {
-            true => (status, answer),
-            false => (status, String::new()),
-        }
-    }
-
-    /// Returns whether the carrier takes all elements and attributes of a document. What cannot be read is left to its
-    /// reader.
-    fn takes(&self, document: &str) -> bool {
-        let verbs = twiml::parse(document).unwrap_or_default();
-        let mut elements = verbs.iter().map(twiml::Verb::as_object);
-        let result = elements.try_for_each(|element| schema::message(self.service(), "TwiML", &element));
-        result
-            .inspect_err(|misfit| self.base.complain(misfit.to_string()))
-            .is_ok()
-    }
-}
-
 impl Stub for Twilio {
     type Leg = Call;
 
@@ -192,15 +96,6 @@ impl Stub for Twilio {
     async fn talk(self: Arc<Self>, call: Arc<Call>, phone: WebSocket) {
         flow::run(self, call, phone).await;
     }
-}
-
-/// Response to the announcement of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Announced {
-    /// HTTP status.
-    pub status: u16,
-    /// Instructions.
-    pub twiml: String,
 }
 
 /// A running stub. Dropping it ends the stub.
@@ -265,13 +160,13 @@ impl TwilioStub {
     }
 
     /// Announces a call to one of the account's numbers, whose voice address is at `service`.
-    pub async fn announce(&self, service: &str, sid: &str, parties: (&str, &str)) -> Announced {
-        self.0.announce(service, sid, &Caller::of(parties)).await
+    pub async fn announce(&self, service: &str, sid: &str, from: &str, to: &str) -> Announced {
+        inbound::announce(&self.0, service, sid, &Caller::of(from, to)).await
     }
 
     /// Makes a telephone call one of the account's numbers. If the call is accepted, the telephone's persona talks.
-    pub async fn call_in(&self, service: &str, sid: &str, parties: (&str, &str)) -> Announced {
-        inbound::call_in(&self.0, service, sid, &Caller::of(parties)).await
+    pub async fn call_in(&self, service: &str, sid: &str, from: &str, to: &str) -> Announced {
+        inbound::call_in(&self.0, service, sid, &Caller::of(from, to)).await
     }
 
     /// Hangs up the telephone of a call.

@@ -6,6 +6,7 @@ mod flow;
 mod inbound;
 mod leg;
 mod socket;
+mod stub;
 mod token;
 
 use std::{
@@ -20,13 +21,17 @@ use self::{
     leg::{Leg, Legs},
     token::{Applications, Signer},
 };
+pub use self::{
+    stub::{Announced, Vonage, VonageFaults},
+    token::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET},
+};
 use super::{
     base::{Handle, Stub, StubBase, phones::Progress},
     caller::{self, Caller},
     run::{Started, StubKind},
     settings::{NUMBER, StubCarrierSettings, locked},
 };
-use crate::schema::{self, Misfit};
+use crate::schema::Misfit;
 
 /// The stub.
 pub static KIND: StubKind = StubKind {
@@ -47,67 +52,6 @@ pub static KIND: StubKind = StubKind {
         })
     },
 };
-
-/// Private key of the only application. It opens nothing but this stub.
-pub const PRIVATE_KEY: &str = include_str!("vonage/application.pem");
-/// The only application.
-pub const APPLICATION: &str = "aaaaaaaa-bbbb-cccc-dddd-0123456789ab";
-/// Secret that signs webhooks.
-pub const SIGNATURE_SECRET: &str = "stub-signature-secret";
-
-/// Faults of the stub.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct VonageFaults {
-    /// No event is sent for any leg.
-    pub no_events: bool,
-    /// Vonage does not report a broken socket, and the call is held.
-    pub silent_losses: bool,
-    /// A call with new instructions keeps its media socket.
-    pub kept_sockets: bool,
-    /// Most calls on one page of a list.
-    pub short_pages: Option<usize>,
-}
-
-/// The stub.
-pub struct Vonage {
-    faults: VonageFaults,
-    base: StubBase,
-    legs: Legs,
-    signer: Signer,
-    applications: Applications,
-    last_order: Mutex<Value>,
-}
-
-impl Vonage {
-    /// Sends a webhook; returns its response if that is a list of instructions.
-    async fn tell(&self, url: &str, body: &Value) -> Option<Vec<Value>> {
-        let sent = self.post(url, body).await;
-        let answer = sent.as_ref().map_or(0, |answer| answer.status().as_u16());
-        self.base.told(body["status"].as_str().unwrap_or_default(), answer);
-        let answer = sent.filter(|answer| answer.status().is_success())?;
-        self.instructions(answer).await.as_array().cloned()
-    }
-
-    /// Returns the body of a response if it is a list of instructions that Vonage takes.
-    async fn instructions(&self, answer: reqwest::Response) -> Value {
-        let ncco: Value = answer.json().await.unwrap_or_default();
-        match ncco.is_array().then(|| schema::message("vonage", "NCCO", &ncco)) {
-            Some(Err(misfit)) => {
-                self.base.complain(misfit.to_string());
-                Value::Null
-            }
-            _ => ncco,
-        }
-    }
-
-    /// Sends a signed request; returns `None` if there is no response.
-    async fn post(&self, url: &str, body: &Value) -> Option<reqwest::Response> {
-        let text = body.to_string();
-        let request = self.base.client.post(url).header("content-type", "application/json");
-        let request = request.header("authorization", self.signer.header(text.as_bytes()));
-        request.body(text).send().await.ok()
-    }
-}
 
 impl Stub for Vonage {
     type Leg = Leg;
@@ -140,15 +84,6 @@ impl Stub for Vonage {
     async fn talk(self: Arc<Self>, leg: Arc<Leg>, phone: WebSocket) {
         flow::run(self, leg, phone).await;
     }
-}
-
-/// Response to the announcement of a call.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Announced {
-    /// HTTP status.
-    pub status: u16,
-    /// Instructions.
-    pub ncco: Value,
 }
 
 /// A running stub. Dropping it ends the stub.
@@ -195,13 +130,13 @@ impl VonageStub {
 
     /// Announces a call to one of the account's numbers, whose application is at `service`; returns `None` if
     /// nothing answers there.
-    pub async fn announce(&self, service: &str, uuid: &str, parties: (&str, &str)) -> Option<Announced> {
-        self.0.announce(service, uuid, &Caller::of(parties)).await
+    pub async fn announce(&self, service: &str, uuid: &str, from: &str, to: &str) -> Option<Announced> {
+        inbound::announce(&self.0, service, uuid, &Caller::of(from, to)).await
     }
 
     /// Makes a telephone call one of the account's numbers. If the call is accepted, the telephone's persona talks.
-    pub async fn call_in(&self, service: &str, uuid: &str, parties: (&str, &str)) -> Option<Announced> {
-        inbound::call_in(&self.0, service, uuid, &Caller::of(parties)).await
+    pub async fn call_in(&self, service: &str, uuid: &str, from: &str, to: &str) -> Option<Announced> {
+        inbound::call_in(&self.0, service, uuid, &Caller::of(from, to)).await
     }
 
     /// Hangs up the telephone of a call.

@@ -1,6 +1,11 @@
 //! Cartesia's socket: contexts with continued texts, and words with their times.
 
-use std::{collections::BTreeMap, collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    ops::Range,
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     Extension, Router,
@@ -82,7 +87,7 @@ async fn socket(
         return refusal(400);
     }
     let shared = stub.clone();
-    upgrade(socket, (shared, SPEECH, fault), move |client| async move {
+    upgrade(socket, shared, SPEECH, fault, move |client| async move {
         let session = Session {
             client,
             stub,
@@ -225,7 +230,7 @@ impl Session {
             context.closed = context.closed.map(|closed| closed.max(due));
             return Ok(());
         };
-        let words = words(&spoken, (from_ms, from_ms + ms), context.before_ms);
+        let words = words(&spoken, from_ms..from_ms + ms, context.before_ms);
         let times = context.times.then_some(words).flatten();
         if let Some(words) = times {
             let message = json!({ "type": "timestamps", "context_id": name, "status_code": 206, "done": false,
@@ -255,14 +260,14 @@ fn error(context: &str, code: &str) -> String {
 }
 
 /// Returns the words that begin between two moments of a speech, with their times in seconds.
-fn words(spoken: &Spoken, (from_ms, to_ms): (u64, u64), before_ms: u64) -> Option<Value> {
+fn words(spoken: &Spoken, at_ms: Range<u64>, before_ms: u64) -> Option<Value> {
     let seconds = |ms: u64| (ms + before_ms) as f64 / 1_000.0;
     let (mut words, mut start, mut end) = (Vec::new(), Vec::new(), Vec::new());
     for word in spoken.characters.split(|c| c.text.is_whitespace()) {
         let (Some(first), Some(last)) = (word.first(), word.last()) else {
             continue;
         };
-        if (from_ms..to_ms).contains(&first.start_ms) {
+        if at_ms.contains(&first.start_ms) {
             words.push(word.iter().map(|c| c.text).collect::<String>());
             start.push(seconds(first.start_ms));
             end.push(seconds(last.end_ms));

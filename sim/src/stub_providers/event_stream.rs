@@ -66,20 +66,20 @@ pub(super) enum Answer {
     Whole(Response),
 }
 
-/// Records a request and answers it, unless its key is not accepted or a fault says otherwise.
+/// Records a request and answers it by `read`, which is none if its key is not accepted, unless a fault says otherwise.
 pub(super) async fn answer(
-    (stub, service): (Arc<Stub>, Service),
+    stub: Arc<Stub>,
+    service: Service,
     body: &Bytes,
-    is_taken: bool,
     refusal: fn(u16) -> Response,
-    read: impl FnOnce() -> Answer,
+    read: Option<impl FnOnce() -> Answer>,
 ) -> Response {
     let asked = String::from_utf8_lossy(body);
     let fault = stub.fault_of(service, &asked);
     stub.received(service, asked);
-    if !is_taken {
+    let Some(read) = read else {
         return refusal(401);
-    }
+    };
     let mut watch = Watch {
         stub,
         service,

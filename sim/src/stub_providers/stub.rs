@@ -148,13 +148,11 @@ impl Stub {
     }
 
     /// Returns an error if the provider's package does not know a model.
-    pub(crate) fn takes_model(&self, kind: &str, model: &str) -> Result<(), String> {
+    pub(crate) fn takes_model(&self, kind: &str, model: &str) -> Result<(), UnknownModel> {
         let is_known = |provider| schema::known_model(provider, kind, model).is_some();
         match self.settings.models_of.is_none_or(is_known) {
             true => Ok(()),
-            false => Err(format!(
-                "The model `{model}` does not exist or you do not have access to it."
-            )),
+            false => Err(UnknownModel(model.to_owned())),
         }
     }
 
@@ -163,6 +161,11 @@ impl Stub {
         self.settings.key.as_deref().is_none_or(|right| key == Some(right))
     }
 }
+
+/// Error of a request for a model that the provider's package does not know.
+#[derive(Debug, thiserror::Error)]
+#[error("The model `{0}` does not exist or you do not have access to it.")]
+pub(crate) struct UnknownModel(String);
 
 /// Stub of one provider.
 pub(crate) struct StubProvider {

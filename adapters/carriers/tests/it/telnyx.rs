@@ -62,7 +62,7 @@ impl Stub for TelnyxStub {
     }
 
     async fn call_in(&self, service: &str, from: &str) -> String {
-        self.call_in(service, "v3:in-1", (from, OURS));
+        self.call_in(service, "v3:in-1", from, OURS);
         "v3:in-1".to_owned()
     }
 
@@ -73,7 +73,7 @@ impl Stub for TelnyxStub {
     async fn announce(&self, service: &str, call: &str, parties: (&str, &str)) -> Announced {
         let (id, before) = (format!("v3:{call}"), self.commands().len());
         if !self.announce(&id) {
-            self.call_in(service, &id, parties);
+            self.call_in(service, &id, parties.0, parties.1);
         }
         tokio::time::sleep(SETTLED).await;
         let mut settled = self.commands().split_off(before);

@@ -41,7 +41,7 @@ impl Stub for TwilioStub {
     }
 
     async fn call_in(&self, service: &str, from: &str) -> String {
-        let answer = self.call_in(service, "CA-in-1", (from, OURS)).await;
+        let answer = self.call_in(service, "CA-in-1", from, OURS).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         "CA-in-1".to_owned()
     }
@@ -51,7 +51,7 @@ impl Stub for TwilioStub {
     }
 
     async fn announce(&self, service: &str, call: &str, parties: (&str, &str)) -> Announced {
-        let answer = self.announce(service, call, parties).await;
+        let answer = self.announce(service, call, parties.0, parties.1).await;
         let rejects = |reason: &str| {
             answer
                 .twiml

@@ -46,7 +46,7 @@ impl Stub for VonageStub {
     }
 
     async fn call_in(&self, service: &str, from: &str) -> String {
-        let answer = self.call_in(service, "in-1", (from, OURS)).await.unwrap();
+        let answer = self.call_in(service, "in-1", from, OURS).await.unwrap();
         assert_eq!(answer.status, 200, "{answer:?}");
         "in-1".to_owned()
     }
@@ -56,7 +56,7 @@ impl Stub for VonageStub {
     }
 
     async fn announce(&self, service: &str, call: &str, parties: (&str, &str)) -> Announced {
-        let answer = self.announce(service, call, parties).await.unwrap();
+        let answer = self.announce(service, call, parties.0, parties.1).await.unwrap();
         match (
             answer.status,
             answer.ncco[0]["endpoint"][0]["headers"]["attempt"].as_str(),

@@ -6,9 +6,11 @@ use std::collections::VecDeque;
 use media::{codec, format::Encoding};
 
 use crate::exchange::{
-    line::FRAME,
+    audio::{
+        line::FRAME,
+        sound::{self, HUM, LOOP_DBFS, MUSIC, Noise, PINK},
+    },
     script::{Echo, LineSound},
-    sound::{self, HUM, LOOP_DBFS, MUSIC, Noise, PINK},
 };
 
 const SAMPLES_PER_MS: u64 = 8;

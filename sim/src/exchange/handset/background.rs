@@ -2,20 +2,20 @@
 
 use media::{codec, format::Encoding};
 
-use crate::exchange::{line::FRAME, protocol};
+use crate::exchange::{audio::line::FRAME, protocol};
 
 /// Samples per second.
 const RATE: u32 = 8_000;
 
 /// Sound of a line on which nobody speaks: silence, or a second of noise. All phones share it.
-pub(in crate::exchange) struct Background {
+pub(crate) struct Background {
     payloads: Vec<String>,
     noise: Vec<i16>,
 }
 
 impl Background {
     /// Creates silence, or white noise of this level (root mean square, relative to full scale).
-    pub(in crate::exchange) fn new(noise_dbfs: Option<f64>) -> Self {
+    pub(crate) fn new(noise_dbfs: Option<f64>) -> Self {
         let noise = noise_dbfs.map(white_noise).unwrap_or_default();
         let encoded = |samples: &[i16]| {
             let mut bytes = Vec::with_capacity(samples.len());
@@ -31,12 +31,12 @@ impl Background {
     }
 
     /// Returns the payload of a frame without a voice.
-    pub(in crate::exchange) fn payload(&self, frame: usize) -> &str {
+    pub(crate) fn payload(&self, frame: usize) -> &str {
         &self.payloads[frame % self.payloads.len()]
     }
 
     /// Returns the payload of a frame with a voice (mu-law).
-    pub(in crate::exchange) fn beneath(&self, voice: &[u8], frame: usize) -> String {
+    pub(crate) fn beneath(&self, voice: &[u8], frame: usize) -> String {
         if self.noise.is_empty() {
             return protocol::payload(voice);
         }

@@ -6,8 +6,11 @@ use media::{
     format::Encoding,
 };
 
-use super::{loud, meter::Meter};
-use crate::exchange::{line::FRAME, log::LogEvent};
+use super::meter::Meter;
+use crate::exchange::{
+    audio::{line::FRAME, sound::loud},
+    log::LogEvent,
+};
 
 /// The agent's speech ends after this much silence.
 const PAUSE_MS: u64 = 600;

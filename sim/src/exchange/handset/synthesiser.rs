@@ -7,12 +7,13 @@ use media::{
     tone::generate,
 };
 
-use super::loud;
 use crate::exchange::{
-    line::FRAME,
+    audio::{
+        line::FRAME,
+        sound::{self, LOOP_DBFS, loud},
+    },
     log::LogEvent,
     persona::{Part, Sound, Words},
-    sound::{self, LOOP_DBFS},
 };
 
 /// Samples per second.

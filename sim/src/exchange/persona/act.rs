@@ -1,4 +1,4 @@
-//! Actions of a callee: say words in some manner, make a sound, leave.
+//! What a callee notices, and its actions: say words in some manner, make a sound, leave.
 
 /// Action of a callee.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,5 +111,43 @@ impl Sound {
             Self::Music { .. } => "music",
             Self::Noise { .. } => "noise",
         }
+    }
+}
+
+/// Events that a callee notices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sense<'a> {
+    /// A frame of 20 ms has passed.
+    Tick,
+    /// The agent begins to talk.
+    AgentStarted,
+    /// The agent talks. Only sent to a behaviour that follows the agent.
+    AgentSaying {
+        /// Words so far; the last one may be half a word.
+        words: &'a str,
+        /// Milliseconds of silence up to now.
+        silent_ms: u64,
+    },
+    /// The agent has fallen silent after saying this; parts may be missing.
+    AgentSaid(&'a str),
+    /// The agent pressed a key. Only sent to a behaviour that takes keys.
+    Key(char),
+    /// The callee's own words (or beep) have been sent.
+    Spoken,
+}
+
+/// Behaviour of a callee. `now_ms` counts from the answer and never goes back.
+pub trait Behaviour: Send {
+    /// Handles an event and returns an action, if any.
+    fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act>;
+
+    /// Returns whether it wants [`Sense::AgentSaying`] with every frame, which costs something.
+    fn follows_the_agent(&self) -> bool {
+        false
+    }
+
+    /// Returns whether it wants [`Sense::Key`], which costs something with every frame.
+    fn takes_keys(&self) -> bool {
+        false
     }
 }

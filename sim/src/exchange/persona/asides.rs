@@ -1,6 +1,10 @@
 //! Cooperates, and makes a sound while the agent talks without wanting to stop it: "mm-hm", or a cough.
 
-use super::{Act, Behaviour, Person, Sense, Sound, Words, cooperative::Cooperative};
+use super::{
+    act::{Act, Behaviour, Sense, Sound, Words},
+    cooperative::Cooperative,
+    person::Person,
+};
 
 /// Earliest moment within a speech of the agent.
 const AFTER_MS: u64 = 900;

@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Behaviour, Person, Persona, named, scripted::Scripted, shortened};
+use super::{
+    act::Behaviour,
+    character::{Persona, named, shortened},
+    person::Person,
+    scripted::Scripted,
+};
 use crate::exchange::script::{LineSound, MediaFaults, Script};
 
 /// Callee of a dial, chosen by its hints.

@@ -1,7 +1,11 @@
 //! Says hello, lets the agent talk, replies to each question, says goodbye after the agent's goodbye and
 //! hangs up if the agent does not.
 
-use super::{Act, Behaviour, Person, Sense, reply};
+use super::{
+    act::{Act, Behaviour, Sense},
+    person::Person,
+    reply,
+};
 
 /// Delay of the hello after picking up, unless the agent was first.
 const HELLO_AFTER_MS: u64 = 500;

@@ -1,6 +1,10 @@
 //! Cooperates, with silences inside its sentences: one kind searches for words, the other spells numbers in groups.
 
-use super::{Act, Behaviour, Part, Person, Sense, Words, cooperative::Cooperative};
+use super::{
+    act::{Act, Behaviour, Part, Sense, Words},
+    cooperative::Cooperative,
+    person::Person,
+};
 
 /// Longest silence of the kind that searches for words.
 const LONGEST_SEARCH_MS: u64 = 2_000;

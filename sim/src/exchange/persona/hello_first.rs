@@ -1,7 +1,11 @@
 //! Says hello within the first 1.5 s, just as the agent wants to greet, and cooperates after that. Half of these
 //! people say hello at once. The others wait until the agent begins, at most 1.5 s.
 
-use super::{Act, Behaviour, Person, Sense, cooperative::Cooperative};
+use super::{
+    act::{Act, Behaviour, Sense},
+    cooperative::Cooperative,
+    person::Person,
+};
 
 /// Longest wait for the agent.
 const PATIENCE_MS: u64 = 1_500;

@@ -1,6 +1,10 @@
 //! Talks over the agent half a second into its second speech, once, and cooperates otherwise.
 
-use super::{Act, Behaviour, Person, Sense, cooperative::Cooperative};
+use super::{
+    act::{Act, Behaviour, Sense},
+    cooperative::Cooperative,
+    person::Person,
+};
 
 /// Moment within the agent's speech at which it breaks in.
 const AFTER_MS: u64 = 500;

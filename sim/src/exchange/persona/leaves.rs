@@ -1,6 +1,10 @@
 //! Cooperates at first, and leaves in the middle of the agent's second speech: it hangs up, or its telephone dies.
 
-use super::{Act, Behaviour, Person, Sense, cooperative::Cooperative};
+use super::{
+    act::{Act, Behaviour, Sense},
+    cooperative::Cooperative,
+    person::Person,
+};
 
 /// Time for which it listens to the agent's speech.
 const LISTENS_MS: u64 = 700;

@@ -1,6 +1,10 @@
 //! Asks to be left alone: says so instead of any answer, says goodbye, and hangs up on an agent that goes on.
 
-use super::{Act, Behaviour, Person, Sense, cooperative::Cooperative};
+use super::{
+    act::{Act, Behaviour, Sense},
+    cooperative::Cooperative,
+    person::Person,
+};
 
 const WANTS: &str = "Please don't call me again.";
 /// It says so this often, and then it hangs up.

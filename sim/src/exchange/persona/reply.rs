@@ -1,6 +1,6 @@
 //! Replies to whatever an agent asks, in a short sentence. Pure, and the same for the same person.
 
-use super::Person;
+use super::person::Person;
 
 /// Returns whether the agent says goodbye.
 pub(super) fn is_goodbye(text: &str) -> bool {

@@ -2,7 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::{Act, Behaviour, Part, Person, Sense, Sound, Words, cooperative::Cooperative};
+use super::{
+    act::{Act, Behaviour, Part, Sense, Sound, Words},
+    cooperative::Cooperative,
+    person::Person,
+};
 use crate::exchange::script::Step;
 
 /// Level of a voice.

@@ -1,6 +1,6 @@
 //! Picks up and says nothing, until the other side or the exchange ends the call.
 
-use super::{Act, Behaviour, Sense};
+use super::act::{Act, Behaviour, Sense};
 
 pub(super) struct Silent;
 

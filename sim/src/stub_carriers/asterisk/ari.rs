@@ -12,13 +12,15 @@ use axum::{
     routing::{delete, get, post},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::sleep;
 
 use super::{
-    Asterisk, Originated, PASSWORD, TRUNK, USER, WEBSOCKET_CLIENT, audiosocket, bridges,
+    audiosocket, bridges,
     channels::{Beginning, Channel},
-    events, phones, websocket,
+    events, phones,
+    stub::{Asterisk, Originated, PASSWORD, TRUNK, USER, WEBSOCKET_CLIENT, refusal},
+    websocket,
 };
 use crate::stub_carriers::{
     base,
@@ -39,10 +41,6 @@ pub(super) fn routes() -> Router<Arc<Asterisk>> {
         .route("/ari/bridges/{id}/play/{sound}", post(bridges::play))
         .route("/ari/playbacks/{id}", delete(bridges::stop))
         .layer(middleware::from_fn(authenticate))
-}
-
-pub(super) fn refusal(status: StatusCode, message: &str) -> Response {
-    (status, Json(json!({ "message": message }))).into_response()
 }
 
 async fn authenticate(request: Request, next: Next) -> Response {
@@ -167,7 +165,7 @@ async fn place(stub: &Arc<Asterisk>, of: Originated) -> Result<Value, Refused> {
             }
             Endpoint::WebSocket(options) => websocket::run(&of_task, &of_channel, options).await,
             Endpoint::AudioSocket { address, uuid } => {
-                audiosocket::run(&of_task, &of_channel, (&address, &uuid)).await;
+                audiosocket::run(&of_task, &of_channel, &address, &uuid).await;
             }
         }
     });
@@ -225,7 +223,7 @@ async fn hang_up(State(stub): State<Arc<Asterisk>>, Path(id): Path<String>, Quer
     if channel.state() != "Up" && !channel.came_in {
         stub.tell_dial(&channel, "CANCEL");
     }
-    stub.destroy(&channel, (*cause, "Normal Clearing"), None);
+    stub.destroy(&channel, *cause, "Normal Clearing", None);
     StatusCode::NO_CONTENT.into_response()
 }
 
@@ -273,7 +271,7 @@ async fn redirect(State(stub): State<Arc<Asterisk>>, Path(id): Path<String>, Que
         stub.base.spawn(async move {
             sleep(after).await;
             of_task.base.phones.hang_up(&channel.line).await;
-            of_task.destroy(&channel, (16, "Normal Clearing"), None);
+            of_task.destroy(&channel, 16, "Normal Clearing", None);
         });
     }
     StatusCode::NO_CONTENT.into_response()

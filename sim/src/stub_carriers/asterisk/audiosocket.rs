@@ -9,7 +9,7 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use super::{Asterisk, channels::Channel, sound::Sound, websocket::Interruption};
+use super::{channels::Channel, sound::Sound, stub::Asterisk, websocket::Interruption};
 use crate::stub_carriers::{settings::locked, sound::Converter};
 
 const SLIN: LineFormat = LineFormat {
@@ -23,7 +23,7 @@ fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Connects, and passes audio until either side ends.
-pub(super) async fn run(stub: &Arc<Asterisk>, channel: &Arc<Channel>, (address, uuid): (&str, &str)) {
+pub(super) async fn run(stub: &Arc<Asterisk>, channel: &Arc<Channel>, address: &str, uuid: &str) {
     let connected = async {
         let uuid: Uuid = uuid.parse().ok()?;
         let mut stream = TcpStream::connect(address).await.ok()?;
@@ -32,11 +32,11 @@ pub(super) async fn run(stub: &Arc<Asterisk>, channel: &Arc<Channel>, (address, 
         Some(stream)
     };
     let Some(stream) = connected.await else {
-        return stub.destroy(channel, (3, "No route to destination"), None);
+        return stub.destroy(channel, 3, "No route to destination", None);
     };
     stub.answered(channel);
     pass(stub, channel, stream).await;
-    stub.destroy(channel, (16, "Normal Clearing"), None);
+    stub.destroy(channel, 16, "Normal Clearing", None);
 }
 
 async fn pass(stub: &Arc<Asterisk>, channel: &Arc<Channel>, stream: TcpStream) -> Option<()> {

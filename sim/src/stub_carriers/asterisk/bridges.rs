@@ -13,7 +13,7 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::{Asterisk, ari::refusal};
+use super::stub::{Asterisk, refusal};
 use crate::stub_carriers::settings::locked;
 
 /// All bridges.

@@ -8,7 +8,7 @@ use std::sync::{
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 
-use super::{Asterisk, sound::Sound};
+use super::{sound::Sound, stub::Asterisk};
 use crate::stub_carriers::settings::locked;
 
 /// Most sounds that may wait for a channel: 10 s of audio.
@@ -112,6 +112,14 @@ impl Asterisk {
         Some(channel)
     }
 
+    pub(super) fn channel(&self, id: &str) -> Option<Arc<Channel>> {
+        locked(&self.channels).get(id).cloned()
+    }
+
+    pub(super) fn now(&self) -> String {
+        self.base.clock.now().to_iso8601()
+    }
+
     /// Changes a channel's state and sends the event.
     pub fn becomes(&self, channel: &Channel, state: &'static str) {
         *locked(&channel.state) = state;
@@ -138,7 +146,7 @@ impl Asterisk {
     }
 
     /// Ends a channel, once.
-    pub fn destroy(&self, channel: &Channel, (cause, words): (u32, &str), technical: Option<u32>) {
+    pub fn destroy(&self, channel: &Channel, cause: u32, words: &str, technical: Option<u32>) {
         if channel.over.swap(true, Ordering::SeqCst) {
             return;
         }

@@ -16,7 +16,7 @@ use axum::{
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{Asterisk, ari::refusal};
+use super::stub::{Asterisk, refusal};
 use crate::stub_carriers::settings::locked;
 
 /// Most events that may wait.

@@ -10,9 +10,9 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{
-    Asterisk,
     channels::{Beginning, Channel},
     sound::Sound,
+    stub::{Asterisk, TRUNK},
 };
 use crate::stub_carriers::{
     base::phones::{Cause, Phone, Progress},
@@ -36,7 +36,7 @@ pub(super) async fn dial(stub: &Asterisk, channel: &Channel, to: &str, ring_seco
         }
         None => {
             stub.tell_dial(channel, "CONGESTION");
-            stub.destroy(channel, (1, "Unallocated (unassigned) number"), Some(404));
+            stub.destroy(channel, 1, "Unallocated (unassigned) number", Some(404));
         }
     }
 }
@@ -46,7 +46,7 @@ pub(super) async fn call_in(stub: &Arc<Asterisk>, from: &str, to: &str) -> Strin
     let id = format!("1700000000.{}", Uuid::new_v4().as_u128() % 1_000_000);
     let channel = stub.make(Beginning {
         id: id.clone(),
-        name: format!("PJSIP/{}-{id}", super::TRUNK),
+        name: format!("PJSIP/{}-{id}", TRUNK),
         caller: from.to_owned(),
         exten: to.to_owned(),
         app: stub.app(),
@@ -98,18 +98,18 @@ pub(super) fn report(stub: &Asterisk, channel: &Channel, progress: Progress) {
 }
 
 fn ended(stub: &Asterisk, channel: &Channel, cause: Cause) {
-    let (status, cause, technical) = match cause {
-        Cause::Completed => ("", (16, "Normal Clearing"), None),
-        Cause::Busy => ("BUSY", (17, "User busy"), Some(486)),
-        Cause::NoAnswer => ("NOANSWER", (0, "Unknown"), None),
-        Cause::Rejected => ("CONGESTION", (21, "Call Rejected"), Some(603)),
-        Cause::Canceled => ("CANCEL", (16, "Normal Clearing"), None),
-        Cause::Failed => ("CHANUNAVAIL", (38, "Network out of order"), Some(500)),
+    let (status, cause, words, technical) = match cause {
+        Cause::Completed => ("", 16, "Normal Clearing", None),
+        Cause::Busy => ("BUSY", 17, "User busy", Some(486)),
+        Cause::NoAnswer => ("NOANSWER", 0, "Unknown", None),
+        Cause::Rejected => ("CONGESTION", 21, "Call Rejected", Some(603)),
+        Cause::Canceled => ("CANCEL", 16, "Normal Clearing", None),
+        Cause::Failed => ("CHANUNAVAIL", 38, "Network out of order", Some(500)),
     };
     if !status.is_empty() && !channel.came_in {
         stub.tell_dial(channel, status);
     }
-    stub.destroy(channel, cause, technical);
+    stub.destroy(channel, cause, words, technical);
 }
 
 /// Audio both ways of a telephone.

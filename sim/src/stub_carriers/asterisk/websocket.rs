@@ -21,9 +21,9 @@ use tokio_tungstenite::{
 };
 
 use super::{
-    Asterisk,
     channels::Channel,
     sound::{self, Sound},
+    stub::{Asterisk, WEBSOCKET_CLIENT},
 };
 use crate::{
     schema,
@@ -108,7 +108,7 @@ pub(super) async fn run(stub: &Arc<Asterisk>, channel: &Arc<Channel>, options: O
         Err(why) => {
             stub.base.complain(format!("no media socket: {why}"));
             stub.tell_dial(channel, "CHANUNAVAIL");
-            return stub.destroy(channel, (3, "No route to destination"), None);
+            return stub.destroy(channel, 3, "No route to destination", None);
         }
     };
     let Some(from_channel) = locked(&channel.from_channel).take() else {
@@ -124,8 +124,8 @@ pub(super) async fn run(stub: &Arc<Asterisk>, channel: &Arc<Channel>, options: O
         full: false,
         down: Converter::from(options.format),
     };
-    driver.run(socket, (from_channel, options)).await;
-    stub.destroy(channel, (16, "Normal Clearing"), None);
+    driver.run(socket, from_channel, options).await;
+    stub.destroy(channel, 16, "Normal Clearing", None);
 }
 
 async fn connect(stub: &Asterisk, options: &Options) -> Result<Socket, String> {
@@ -160,11 +160,7 @@ struct Driver<'a> {
 
 impl Driver<'_> {
     /// Returns `None` when the socket is gone.
-    async fn run(
-        &mut self,
-        socket: Socket,
-        (mut from_channel, options): (mpsc::Receiver<Sound>, Options),
-    ) -> Option<()> {
+    async fn run(&mut self, socket: Socket, mut from_channel: mpsc::Receiver<Sound>, options: Options) -> Option<()> {
         let (mut sink, mut source) = socket.split();
         sink.send(Message::Text(self.started(&options.codec).into()))
             .await
@@ -220,7 +216,7 @@ impl Driver<'_> {
     fn started(&self, codec: &str) -> String {
         if self.json {
             return json!({
-                "event": "MEDIA_START", "connection_id": super::WEBSOCKET_CLIENT, "channel": self.channel.name,
+                "event": "MEDIA_START", "connection_id": WEBSOCKET_CLIENT, "channel": self.channel.name,
                 "channel_id": self.channel.id, "format": codec, "optimal_frame_size": self.frame, "ptime": 20,
                 "channel_variables": {},
             })
@@ -228,10 +224,7 @@ impl Driver<'_> {
         }
         format!(
             "MEDIA_START connection_id:{} channel:{} channel_id:{} format:{codec} optimal_frame_size:{} ptime:20",
-            super::WEBSOCKET_CLIENT,
-            self.channel.name,
-            self.channel.id,
-            self.frame
+            WEBSOCKET_CLIENT, self.channel.name, self.channel.id, self.frame
         )
     }
 

@@ -24,10 +24,10 @@ use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::{
-    API_KEY, CONNECTION, Telnyx,
     call::{Call, Order, StreamAsk},
     commands,
     media::Stream,
+    stub::{API_KEY, CONNECTION, Telnyx},
 };
 use crate::stub_carriers::{
     base::{
@@ -251,7 +251,10 @@ impl Telnyx {
         };
         match Stream::connect(self, &ask, true).await {
             Ok(stream) => *locked(&call.order.early_stream) = Some(stream),
-            Err(reason) => self.tell(call, "streaming.failed", json!({ "failure_reason": reason })),
+            Err(reason) => {
+                let reason = reason.to_string();
+                self.tell(call, "streaming.failed", json!({ "failure_reason": reason }));
+            }
         }
     }
 

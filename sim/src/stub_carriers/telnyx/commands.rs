@@ -11,10 +11,9 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{
-    Telnyx,
     api::{Refused, broken, new_id, telephone, unprocessable},
     call::{Call, Change, Order, StreamAsk},
-    take_one,
+    stub::{Telnyx, take_one},
 };
 use crate::stub_carriers::{base::phones::Cause, legs::Stage, settings::locked};
 

@@ -7,9 +7,9 @@ use serde_json::json;
 use tokio::sync::{broadcast, mpsc};
 
 use super::{
-    Telnyx,
     call::{Call, Change, StreamAsk},
     media::Stream,
+    stub::Telnyx,
 };
 use crate::stub_carriers::{
     base::rooms::Said,
@@ -180,7 +180,7 @@ impl Flow {
         self.streams += 1;
         match Stream::open(&self.stub, &self.call, ask, first).await {
             Ok(stream) => self.opened(stream),
-            Err(reason) => self.lost(&reason).await,
+            Err(reason) => self.lost(&reason.to_string()).await,
         }
     }
 

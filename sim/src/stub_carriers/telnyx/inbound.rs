@@ -9,8 +9,8 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::{
-    Telnyx,
     call::{Call, Order},
+    stub::Telnyx,
 };
 use crate::stub_carriers::caller::{CallIn, Caller, Taken};
 

@@ -7,16 +7,15 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::{
-    Telnyx,
     audio::{Codec, Converter},
     call::{Call, StreamAsk},
-    take_one,
+    stub::{Telnyx, take_one},
 };
 use crate::{
     schema,
     stub_carriers::{
         base::stall::Standstill,
-        bridge::{self, MediaSocket, ToService, Told},
+        bridge::{self, BridgeError, MediaSocket, ToService, Told},
     },
 };
 
@@ -44,24 +43,30 @@ pub struct Stream {
     heard: Codec,
 }
 
+/// Reasons why no socket to the service could be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamError {
+    #[error("connection_refused")]
+    Refused,
+    #[error(transparent)]
+    Bridge(#[from] BridgeError),
+}
+
 impl Stream {
     /// Opens a requested socket and sends its `start`.
-    pub async fn open(stub: &Arc<Telnyx>, call: &Call, ask: &StreamAsk, has_faults: bool) -> Result<Self, String> {
+    pub async fn open(stub: &Arc<Telnyx>, call: &Call, ask: &StreamAsk, has_faults: bool) -> Result<Self, StreamError> {
         let mut stream = Self::connect(stub, ask, has_faults).await?;
         stream.begin(call).await;
         Ok(stream)
     }
 
     /// Opens a requested socket. The call may still ring.
-    pub async fn connect(stub: &Arc<Telnyx>, ask: &StreamAsk, has_faults: bool) -> Result<Self, String> {
+    pub async fn connect(stub: &Arc<Telnyx>, ask: &StreamAsk, has_faults: bool) -> Result<Self, StreamError> {
         if take_one(&stub.refused) {
-            return Err("connection_refused".to_owned());
+            return Err(StreamError::Refused);
         }
-        let shown = ("x-telnyx-streaming-auth-token", &*ask.stream_auth_token);
-        let service = bridge::open(&ask.stream_url, shown).await.map_err(|error| {
-            stub.base.complain(format!("no media socket: {error}"));
-            error.to_string()
-        })?;
+        let opened = bridge::open(&ask.stream_url, "x-telnyx-streaming-auth-token", &ask.stream_auth_token).await;
+        let service = opened.inspect_err(|error| stub.base.complain(format!("no media socket: {error}")))?;
         let order = stub.settings.order;
         let asked = Codec::named(&ask.stream_codec).unwrap_or_default();
         let heard = stub.settings.heard_in.unwrap_or(asked);

@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{CONNECTION, Telnyx, call::Call};
+use super::{
+    call::Call,
+    stub::{CONNECTION, Telnyx},
+};
 use crate::stub_carriers::base::delivery::Callbacks;
 
 impl Telnyx {

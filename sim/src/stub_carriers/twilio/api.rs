@@ -13,8 +13,8 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::json;
 
 use super::{
-    ACCOUNT, Flavour, TOKEN, Twilio,
     call::{self, Call, Order},
+    stub::{ACCOUNT, Flavour, TOKEN, Twilio},
     twiml::{self, Verb},
 };
 use crate::stub_carriers::{

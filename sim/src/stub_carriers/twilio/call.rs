@@ -14,7 +14,10 @@ use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::sleep};
 use uuid::Uuid;
 
-use super::{ACCOUNT, Flavour, Twilio, twiml::Verb};
+use super::{
+    stub::{ACCOUNT, Flavour, Twilio},
+    twiml::Verb,
+};
 use crate::stub_carriers::{
     base::{
         delivery::Delivery,

@@ -7,9 +7,9 @@ use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::{
-    Twilio,
     call::{self, Call, Order},
     media::Stream,
+    stub::Twilio,
     twiml::{self, Verb},
 };
 use crate::stub_carriers::{

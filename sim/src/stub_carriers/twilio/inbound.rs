@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    ACCOUNT, Announced, Twilio,
     call::{self, Order},
+    stub::{ACCOUNT, Announced, Twilio},
     twiml::{self, Verb},
 };
 use crate::stub_carriers::{
@@ -12,26 +12,24 @@ use crate::stub_carriers::{
     settings::Dial,
 };
 
-impl Twilio {
-    /// Announces a call.
-    pub(super) async fn announce(&self, service: &str, sid: &str, caller: &Caller) -> Announced {
-        let form = call::owned([
-            ("CallSid", sid),
-            ("AccountSid", ACCOUNT),
-            ("From", &caller.from),
-            ("To", &caller.to),
-            ("CallStatus", "ringing"),
-            ("Direction", "inbound"),
-        ]);
-        let url = format!("{service}/carriers/{}/inbound", self.flavour.name());
-        let (status, twiml) = self.tell(&url, &form).await;
-        Announced { status, twiml }
-    }
+/// Announces a call.
+pub(super) async fn announce(stub: &Twilio, service: &str, sid: &str, caller: &Caller) -> Announced {
+    let form = call::owned([
+        ("CallSid", sid),
+        ("AccountSid", ACCOUNT),
+        ("From", &caller.from),
+        ("To", &caller.to),
+        ("CallStatus", "ringing"),
+        ("Direction", "inbound"),
+    ]);
+    let url = format!("{service}/carriers/{}/inbound", stub.flavour.name());
+    let (status, twiml) = stub.tell(&url, &form).await;
+    Announced { status, twiml }
 }
 
 /// Makes a telephone call. If the call is accepted, its persona talks.
 pub(super) async fn call_in(stub: &Arc<Twilio>, service: &str, sid: &str, caller: &Caller) -> Announced {
-    let announced = stub.announce(service, sid, caller).await;
+    let announced = announce(stub, service, sid, caller).await;
     let verbs = announced.verbs();
     if announced.connects() {
         let name = stub.flavour.name();

@@ -5,7 +5,12 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 use uuid::Uuid;
 
-use super::{ACCOUNT, Flavour, Twilio, call::Call, form, twiml::Verb};
+use super::{
+    call::Call,
+    form,
+    stub::{ACCOUNT, Flavour, Twilio},
+    twiml::Verb,
+};
 use crate::{
     schema,
     stub_carriers::bridge::{self, BridgeError, MediaSocket, ToService, Told},
@@ -26,12 +31,12 @@ impl Stream {
         let url = noun.get("url");
         let signature = form::sign(stub.key(), url, &Default::default());
         let bearer = format!("Bearer {}", noun.get("authBearerToken"));
-        let header = match stub.flavour {
+        let (header, value) = match stub.flavour {
             Flavour::Twilio => (stub.signature_header(), signature.as_str()),
             Flavour::SignalWire => ("authorization", bearer.as_str()),
         };
         let mut stream = Self {
-            service: bridge::open(url, header).await?,
+            service: bridge::open(url, header, value).await?,
             sid: format!("MZ{}", Uuid::new_v4().simple()),
             flavour: stub.flavour,
             sent: 0,

@@ -16,10 +16,10 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{
-    Vonage,
     flow::called,
     leg::{self, Leg, Order},
     socket::rate,
+    stub::Vonage,
 };
 use crate::stub_carriers::{
     base::{answer, phones::Refused},

@@ -6,9 +6,9 @@ use axum::extract::ws::WebSocket;
 use serde_json::{Value, json};
 
 use super::{
-    Vonage,
     leg::{self, Leg, Order},
     socket::Socket,
+    stub::Vonage,
 };
 use crate::stub_carriers::{
     base::{phones::Cause, rooms::Said},
@@ -71,7 +71,7 @@ impl Flow {
     }
 
     async fn socket(&mut self, action: &Value, endpoint: &Value) -> Next {
-        let Ok(mut socket) = Socket::open(endpoint).await else {
+        let Some(mut socket) = Socket::open(endpoint).await else {
             return self.lost(action, "failed").await;
         };
         let (detection, leg) = (&mut self.detection, &self.leg);

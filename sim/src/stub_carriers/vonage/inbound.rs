@@ -5,26 +5,24 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
-    Announced, Vonage,
     leg::{self, Order},
+    stub::{Announced, Vonage},
 };
 use crate::stub_carriers::caller::{CallIn, Caller, Taken};
 
-impl Vonage {
-    /// Announces a call; returns `None` if there is no response.
-    pub(super) async fn announce(&self, service: &str, uuid: &str, caller: &Caller) -> Option<Announced> {
-        let [from, to] = [&caller.from, &caller.to].map(|number| number.trim_start_matches('+'));
-        let body = json!({ "from": from, "to": to, "uuid": uuid, "conversation_uuid": format!("CON-{uuid}") });
-        let answer = self.post(&format!("{service}/carriers/vonage/inbound"), &body).await?;
-        let status = answer.status().as_u16();
-        let ncco = self.instructions(answer).await;
-        Some(Announced { status, ncco })
-    }
+/// Announces a call; returns `None` if there is no response.
+pub(super) async fn announce(stub: &Vonage, service: &str, uuid: &str, caller: &Caller) -> Option<Announced> {
+    let [from, to] = [&caller.from, &caller.to].map(|number| number.trim_start_matches('+'));
+    let body = json!({ "from": from, "to": to, "uuid": uuid, "conversation_uuid": format!("CON-{uuid}") });
+    let answer = stub.post(&format!("{service}/carriers/vonage/inbound"), &body).await?;
+    let status = answer.status().as_u16();
+    let ncco = stub.instructions(answer).await;
+    Some(Announced { status, ncco })
 }
 
 /// Makes a telephone call. If the call is accepted, its persona talks.
 pub(super) async fn call_in(stub: &Arc<Vonage>, service: &str, uuid: &str, caller: &Caller) -> Option<Announced> {
-    let announced = stub.announce(service, uuid, caller).await?;
+    let announced = announce(stub, service, uuid, caller).await?;
     let ncco = announced.actions();
     if !ncco.is_empty() {
         let order = Order {

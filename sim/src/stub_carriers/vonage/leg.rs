@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use super::Vonage;
+use super::stub::Vonage;
 use crate::stub_carriers::{
     base::{
         delivery::Delivery,

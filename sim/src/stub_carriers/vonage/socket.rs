@@ -42,22 +42,22 @@ pub(super) fn rate(content_type: &str) -> Option<u32> {
 }
 
 impl Socket {
-    /// Opens the socket of an endpoint and sends its first message.
-    pub(super) async fn open(endpoint: &Value) -> Result<Self, String> {
+    /// Opens the socket of an endpoint and sends its first message; none if the service or the type is not there.
+    pub(super) async fn open(endpoint: &Value) -> Option<Self> {
         let content_type = endpoint["content-type"].as_str().unwrap_or_default();
-        let rate = rate(content_type).ok_or("content-type is not offered")?;
+        let rate = rate(content_type)?;
         let shown = match endpoint["authorization"]["type"].as_str() {
             Some("custom") => endpoint["authorization"]["value"].as_str().unwrap_or_default(),
             _ => "",
         };
         let uri = endpoint["uri"].as_str().unwrap_or_default();
-        let opened = bridge::open(uri, ("authorization", shown)).await;
+        let opened = bridge::open(uri, "authorization", shown).await;
         let format = LineFormat {
             encoding: Encoding::Linear16,
             sample_rate: rate,
         };
         let mut socket = Self {
-            service: opened.map_err(|error| error.to_string())?,
+            service: opened.ok()?,
             format,
             up: Converter::to(format),
             down: Converter::from(format),
@@ -69,7 +69,7 @@ impl Socket {
             connected.extend(headers.clone());
         }
         socket.service.text(&connected).await;
-        Ok(socket)
+        Some(socket)
     }
 
     fn frame(&mut self, bytes: &[u8]) -> Told {

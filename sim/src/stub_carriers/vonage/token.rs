@@ -17,8 +17,14 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET};
 use crate::stub_carriers::settings::locked;
+
+/// Private key of the only application. It opens nothing but this stub.
+pub const PRIVATE_KEY: &str = include_str!("application.pem");
+/// The only application.
+pub const APPLICATION: &str = "aaaaaaaa-bbbb-cccc-dddd-0123456789ab";
+/// Secret that signs webhooks.
+pub const SIGNATURE_SECRET: &str = "stub-signature-secret";
 
 /// A token is valid for a day at most.
 const MOST_SECONDS: i64 = 86_400;

@@ -14,6 +14,7 @@ use axum::{
 };
 use serde_json::{Value, json};
 
+use self::reading::InvalidRequest;
 use crate::stub_providers::{
     event_stream::{self, Answer, Script},
     language_model::{ModelReply, count, halves, tokens},
@@ -39,18 +40,19 @@ async fn answer(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) 
     let read = || match read(&stub, given(&headers, "anthropic-version"), &body) {
         Ok(message) if message.streamed => Answer::Streamed(message.script()),
         Ok(message) => Answer::Whole(Json(message.whole()).into_response()),
-        Err(why) => Answer::Whole(refused_with(400, "invalid_request_error", &why)),
+        Err(why) => Answer::Whole(refused_with(400, "invalid_request_error", &why.to_string())),
     };
-    event_stream::answer((stub.clone(), MESSAGES), &body, is_taken, refusal, read).await
+    event_stream::answer(stub.clone(), MESSAGES, &body, refusal, is_taken.then_some(read)).await
 }
 
-fn read(stub: &Stub, version: Option<&str>, body: &[u8]) -> Result<Message, String> {
+fn read(stub: &Stub, version: Option<&str>, body: &[u8]) -> Result<Message, InvalidRequest> {
     let dated = |version: &str| version.len() == 10 && version.starts_with("20");
     if !version.is_some_and(dated) {
         return Err("anthropic-version: header is required".into());
     }
     let request: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
-    stub.takes_model("llm", request["model"].as_str().unwrap_or_default())?;
+    stub.takes_model("llm", request["model"].as_str().unwrap_or_default())
+        .map_err(|error| error.to_string())?;
     let asked = reading::read(&request)?;
     Ok(Message {
         model: request["model"].as_str().unwrap_or_default().to_owned(),

@@ -103,7 +103,7 @@ async fn socket(
         return refusal(400);
     };
     let shared = stub.clone();
-    upgrade(socket, (shared, SPEAK, fault), move |client| async move {
+    upgrade(socket, shared, SPEAK, fault, move |client| async move {
         let session = Session {
             voice: asked.voice().to_owned(),
             format,

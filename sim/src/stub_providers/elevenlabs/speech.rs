@@ -106,7 +106,7 @@ impl Opening {
         };
         let known = key(headers).is_some() || many;
         let stub = self.stub.clone();
-        upgrade(socket, (stub, SPEECH, fault), move |client| async move {
+        upgrade(socket, stub, SPEECH, fault, move |client| async move {
             let idle_s = self.asked.inactivity_timeout.unwrap_or(20).min(180);
             let session = Session {
                 known,

@@ -21,7 +21,7 @@ use crate::stub_providers::{
     event_stream::{self, Answer, Script, data},
     language_model::{ModelReply, count, tokens},
     log::Service,
-    openai::refusal::refused,
+    openai::refusal::{Refusal, refused},
     report,
     stub::{Stub, bearer, given},
 };
@@ -75,17 +75,16 @@ async fn answer(stub: Arc<Stub>, is_taken: bool, deployment: Option<&str>, body:
         Ok(completion) => Answer::Whole(Json(completion.whole()).into_response()),
         Err((why, field)) => Answer::Whole(refused(400, "invalid_request_error", &why, None, field)),
     };
-    event_stream::answer((stub.clone(), CHAT_COMPLETIONS), body, is_taken, refusal, read).await
+    let read = is_taken.then_some(read);
+    event_stream::answer(stub.clone(), CHAT_COMPLETIONS, body, refusal, read).await
 }
-
-/// Reason of a refusal, and the request field that it names.
-type Refusal = (String, Option<&'static str>);
 
 fn read(stub: &Stub, deployment: Option<&str>, body: &[u8]) -> Result<Completion, Refusal> {
     let request: Value = serde_json::from_slice(body).map_err(|error| (error.to_string(), None))?;
     let model = deployment.or(request["model"].as_str());
     let model = model.ok_or_else(|| ("you must provide a model parameter".to_owned(), Some("model")))?;
-    stub.takes_model("llm", model).map_err(|why| (why, Some("model")))?;
+    stub.takes_model("llm", model)
+        .map_err(|error| (error.to_string(), Some("model")))?;
     let quirk = if deployment.is_some() {
         Quirk::Azure
     } else {

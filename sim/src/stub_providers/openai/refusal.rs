@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 
 use crate::stub_providers::stub;
 
+/// Reason of a refusal, and the request field that it names.
+pub(crate) type Refusal = (String, Option<&'static str>);
+
 /// Returns an error response; `field` is the invalid one.
 pub(crate) fn refused(status: u16, kind: &str, message: &str, code: Option<&str>, field: Option<&str>) -> Response {
     let error = json!({ "message": message, "type": kind, "param": field, "code": code });

@@ -86,8 +86,8 @@ async fn speech(
         Ok(asked) => asked,
         Err(error) => return refusal(400, &error.to_string()),
     };
-    if let Err(why) = stub.takes_model("tts", &asked.model) {
-        return refusal(404, &why);
+    if let Err(error) = stub.takes_model("tts", &asked.model) {
+        return refusal(404, &error.to_string());
     }
     let format = match asked.format() {
         Ok(format) => format,

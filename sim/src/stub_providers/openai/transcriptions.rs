@@ -120,8 +120,8 @@ async fn transcribe(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Byt
     let Some(form) = form.filter(|form| form.model.is_some()) else {
         return refusal(400, "you must provide a model parameter", None);
     };
-    if let Err(why) = stub.takes_model("stt", form.model.as_deref().unwrap_or_default()) {
-        return refusal(404, &why, Some("model_not_found"));
+    if let Err(error) = stub.takes_model("stt", form.model.as_deref().unwrap_or_default()) {
+        return refusal(404, &error.to_string(), Some("model_not_found"));
     }
     let Some((span, length)) = understand(&form.file) else {
         let words = "Audio file might be corrupted or unsupported";
@@ -134,7 +134,8 @@ async fn transcribe(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Byt
     let took = stub.settings.times.final_transcript.draw(&mut stub.chances());
     sleep_until(arrived + took).await;
     gone.0 = None;
-    spoil(answer(&form, &span, length), &fault)
+    let (kind, text) = answer(&form, &span, length);
+    spoil(kind, text, &fault)
 }
 
 /// Records that a client disconnected before the response.
@@ -175,7 +176,7 @@ fn answer(form: &Form, span: &Span, length: f64) -> (&'static str, String) {
 }
 
 /// Returns the response with the fault applied.
-fn spoil((kind, text): (&'static str, String), fault: &Fault) -> Response {
+fn spoil(kind: &'static str, text: String, fault: &Fault) -> Response {
     let half = text.len() / 2;
     let body = match fault {
         Fault::MalformedAfter(_) => Body::from(text.as_bytes()[..half].to_vec()),

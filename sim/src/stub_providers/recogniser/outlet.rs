@@ -16,7 +16,7 @@ const BUFFER_BYTES: usize = 4 * 1024;
 const OVERSIZED_BYTES: usize = 3 * 1024 * 1024;
 
 /// Sets the limits of the stubs on a socket.
-pub(in crate::stub_providers) fn bounded(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
+pub(crate) fn bounded(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
     upgrade
         .read_buffer_size(BUFFER_BYTES)
         .write_buffer_size(BUFFER_BYTES)
@@ -27,22 +27,22 @@ pub(in crate::stub_providers) fn bounded(upgrade: WebSocketUpgrade) -> WebSocket
 
 /// Error message and close of a provider that breaks.
 #[derive(Debug, Clone)]
-pub(in crate::stub_providers) struct LastWords {
-    pub(in crate::stub_providers) message: Option<String>,
-    pub(in crate::stub_providers) code: u16,
-    pub(in crate::stub_providers) reason: &'static str,
+pub(crate) struct LastWords {
+    pub(crate) message: Option<String>,
+    pub(crate) code: u16,
+    pub(crate) reason: &'static str,
 }
 
 /// Sender of a stub recogniser's messages.
-pub(in crate::stub_providers) struct Outlet {
-    pub(in crate::stub_providers) socket: WebSocket,
+pub(crate) struct Outlet {
+    pub(crate) socket: WebSocket,
     fault: Fault,
     last_words: LastWords,
     sent: usize,
 }
 
 impl Outlet {
-    pub(in crate::stub_providers) fn new(socket: WebSocket, fault: Fault, last_words: LastWords) -> Self {
+    pub(crate) fn new(socket: WebSocket, fault: Fault, last_words: LastWords) -> Self {
         Self {
             socket,
             fault,
@@ -52,7 +52,7 @@ impl Outlet {
     }
 
     /// Sends a message, or the fault's instead; breaks if the connection must be dropped.
-    pub(in crate::stub_providers) async fn send(&mut self, message: String) -> ControlFlow<()> {
+    pub(crate) async fn send(&mut self, message: String) -> ControlFlow<()> {
         let sent = self.sent;
         let message = match &self.fault {
             Fault::Hang => return ControlFlow::Continue(()),
@@ -76,7 +76,7 @@ impl Outlet {
     }
 
     /// Closes with a status.
-    pub(in crate::stub_providers) async fn close(&mut self, code: u16, reason: &'static str) -> ControlFlow<()> {
+    pub(crate) async fn close(&mut self, code: u16, reason: &'static str) -> ControlFlow<()> {
         let frame = CloseFrame {
             code,
             reason: reason.into(),
@@ -86,7 +86,7 @@ impl Outlet {
     }
 
     /// Closes without a status.
-    pub(in crate::stub_providers) async fn close_silently(&mut self) -> ControlFlow<()> {
+    pub(crate) async fn close_silently(&mut self) -> ControlFlow<()> {
         let _ = self.put(Message::Close(None)).await;
         self.read_out().await
     }
@@ -101,7 +101,7 @@ impl Outlet {
 
     /// Reads until the peer has closed too, so that a reset does not cut off written data or the response
     /// to the peer's close.
-    pub(in crate::stub_providers) async fn read_out(&mut self) -> ControlFlow<()> {
+    pub(crate) async fn read_out(&mut self) -> ControlFlow<()> {
         let reading = async { while let Some(Ok(_)) = self.socket.recv().await {} };
         let _ = tokio::time::timeout(std::time::Duration::from_secs(2), reading).await;
         ControlFlow::Break(())

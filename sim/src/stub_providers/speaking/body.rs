@@ -19,7 +19,7 @@ use crate::stub_providers::{
 const OVERSIZED_BYTES: usize = 16 * 1024 * 1024;
 
 /// Audio to send, and its faults.
-pub(in super::super) struct Body {
+pub(crate) struct Body {
     pub spoken: Arc<Spoken>,
     pub after: Duration,
     pub fault: Fault,
@@ -27,7 +27,7 @@ pub(in super::super) struct Body {
 
 impl Body {
     /// Returns the response; it begins with the first audio.
-    pub(in super::super) async fn answer(self, content_type: &'static str) -> Response {
+    pub(crate) async fn answer(self, content_type: &'static str) -> Response {
         if self.fault == Fault::Hang {
             std::future::pending::<()>().await;
         }

@@ -15,7 +15,7 @@ const MAX_MESSAGE_BYTES: usize = 256 * 1024;
 
 /// Action for the next message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Step {
+pub(crate) enum Step {
     /// Send it.
     Send,
     /// Send neither it nor anything after it.
@@ -28,7 +28,7 @@ pub(in super::super) enum Step {
 
 /// Replacement of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Odd {
+pub(crate) enum Odd {
     /// Not in the format.
     Malformed,
     /// Several megabytes.
@@ -39,18 +39,18 @@ pub(in super::super) enum Odd {
 
 /// Counts messages until the fault is due.
 #[derive(Debug)]
-pub(in super::super) struct Faulty {
+pub(crate) struct Faulty {
     fault: Fault,
     sent: usize,
 }
 
 impl Faulty {
-    pub(in super::super) fn new(fault: Fault) -> Self {
+    pub(crate) fn new(fault: Fault) -> Self {
         Self { fault, sent: 0 }
     }
 
     /// Returns the action for the next message.
-    pub(in super::super) fn step(&mut self) -> Step {
+    pub(crate) fn step(&mut self) -> Step {
         let sent = self.sent;
         self.sent += 1;
         match self.fault {
@@ -74,7 +74,7 @@ impl Faulty {
     }
 
     /// Returns the interval between the smallest messages, if the fault is a drip.
-    pub(in super::super) fn drip(&self) -> Option<Duration> {
+    pub(crate) fn drip(&self) -> Option<Duration> {
         match self.fault {
             Fault::Drip(each) => Some(each),
             _ => None,
@@ -83,14 +83,16 @@ impl Faulty {
 }
 
 /// Returns megabytes without meaning.
-pub(in super::super) fn oversized() -> String {
+pub(crate) fn oversized() -> String {
     "A".repeat(3 * 1024 * 1024)
 }
 
 /// Upgrades a request with small buffers and logs the end of the socket.
-pub(in super::super) fn upgrade<F>(
+pub(crate) fn upgrade<F>(
     socket: WebSocketUpgrade,
-    (stub, service, fault): (Arc<Stub>, Service, Fault),
+    stub: Arc<Stub>,
+    service: Service,
+    fault: Fault,
     serve: impl FnOnce(ClientSocket) -> F + Send + 'static,
 ) -> Response
 where
@@ -116,17 +118,17 @@ where
 
 /// The connection is over.
 #[derive(Debug)]
-pub(in super::super) struct Gone;
+pub(crate) struct Gone;
 
 /// Code and reason of a close by the stub.
 #[derive(Debug)]
-pub(in super::super) struct Closing {
+pub(crate) struct Closing {
     pub code: u16,
     pub reason: &'static str,
 }
 
 /// A client's socket.
-pub(in super::super) struct ClientSocket {
+pub(crate) struct ClientSocket {
     socket: WebSocket,
     pub faulty: Faulty,
     stub: Arc<Stub>,
@@ -135,7 +137,7 @@ pub(in super::super) struct ClientSocket {
 
 impl ClientSocket {
     /// Returns the next text message; the library answers control frames.
-    pub(in super::super) async fn receive(&mut self) -> Result<String, Gone> {
+    pub(crate) async fn receive(&mut self) -> Result<String, Gone> {
         loop {
             match self.socket.recv().await {
                 Some(Ok(Message::Text(text))) => {
@@ -149,11 +151,7 @@ impl ClientSocket {
     }
 
     /// Sends a message that is subject to faults: a response, or a replacement of it.
-    pub(in super::super) async fn answer(
-        &mut self,
-        message: Message,
-        error: impl FnOnce() -> String,
-    ) -> Result<(), Gone> {
+    pub(crate) async fn answer(&mut self, message: Message, error: impl FnOnce() -> String) -> Result<(), Gone> {
         match self.faulty.step() {
             Step::Send => self.send(message).await,
             Step::Nothing => Ok(()),
@@ -165,7 +163,7 @@ impl ClientSocket {
     }
 
     /// Sends a message that is no response, so faults do not count it.
-    pub(in super::super) async fn say(&mut self, text: String) -> Result<(), Gone> {
+    pub(crate) async fn say(&mut self, text: String) -> Result<(), Gone> {
         match self.faulty.is_silent() {
             true => Ok(()),
             false => self.send(Message::text(text)).await,
@@ -177,7 +175,7 @@ impl ClientSocket {
     }
 
     /// Sends the reason and closes.
-    pub(in super::super) async fn close(&mut self, closing: Closing) {
+    pub(crate) async fn close(&mut self, closing: Closing) {
         let frame = CloseFrame {
             code: closing.code,
             reason: closing.reason.into(),

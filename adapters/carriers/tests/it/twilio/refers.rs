@@ -15,7 +15,7 @@ async fn called(setup: Setup, destination: &Value) -> (Over, Arc<TwilioStub>) {
     site.world.agent(agent).await;
     site.world.pass(1).await;
     let parties = [NUMBER, OURS].map(|number| format!("sip:{number}@pbx.example.com"));
-    let announced = stub.call_in(site.base(), "CA-in-1", (&parties[0], &parties[1])).await;
+    let announced = stub.call_in(site.base(), "CA-in-1", &parties[0], &parties[1]).await;
     assert_eq!(announced.status, 200, "{announced:?}");
     let id = site.came_in().await;
     site.world.until_over(&id, 300).await;

@@ -1,14 +1,27 @@
 //! Parsing of a message request, as strict as Anthropic's.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::stub_providers::language_model::{ModelRequest, object_of, text_of};
 
+/// A request that Anthropic refuses, in its words.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct InvalidRequest(Cow<'static, str>);
+
+impl<T: Into<Cow<'static, str>>> From<T> for InvalidRequest {
+    fn from(why: T) -> Self {
+        Self(why.into())
+    }
+}
+
 /// Reads a request.
-pub(super) fn read(request: &Value) -> Result<ModelRequest, String> {
+pub(super) fn read(request: &Value) -> Result<ModelRequest, InvalidRequest> {
     for field in ["model", "max_tokens", "messages"] {
         if request.get(field).is_none() {
-            return Err(format!("{field}: Field required"));
+            return Err(format!("{field}: Field required").into());
         }
     }
     if request["temperature"].as_f64().is_some_and(|figure| figure > 1.0) {
@@ -44,10 +57,10 @@ pub(super) fn read(request: &Value) -> Result<ModelRequest, String> {
 }
 
 /// Refuses what the models of 2026 refuse (platform.claude.com/docs/en/models/haiku-5-5/migration-guide).
-fn check_fifth(request: &Value) -> Result<(), String> {
+fn check_fifth(request: &Value) -> Result<(), InvalidRequest> {
     for field in ["temperature", "top_p", "top_k"] {
         if request.get(field).is_some() {
-            return Err(format!("{field}: is not supported by this model"));
+            return Err(format!("{field}: is not supported by this model").into());
         }
     }
     let effort = request["output_config"]["effort"].as_str().unwrap_or("medium");
@@ -55,11 +68,11 @@ fn check_fifth(request: &Value) -> Result<(), String> {
     match (thinking, effort) {
         ("disabled", "low" | "medium" | "high") => Ok(()),
         ("adaptive", "low" | "medium" | "high" | "xhigh" | "max") if request["tool_choice"]["type"] != "tool" => Ok(()),
-        _ => Err(format!("thinking: {thinking} with effort {effort} is not supported")),
+        _ => Err(format!("thinking: {thinking} with effort {effort} is not supported").into()),
     }
 }
 
-fn take(asked: &mut ModelRequest, message: &Value) -> Result<(), String> {
+fn take(asked: &mut ModelRequest, message: &Value) -> Result<(), InvalidRequest> {
     let content = &message["content"];
     let own = message["role"] == "assistant";
     let blocks = match content {
@@ -93,10 +106,10 @@ fn take(asked: &mut ModelRequest, message: &Value) -> Result<(), String> {
             "tool_result" if !own => {
                 let id = block["tool_use_id"].as_str().unwrap_or_default();
                 if !asked.result(id, &text_of(&block["content"])) {
-                    return Err(format!("unexpected `tool_use_id` found in `tool_result` blocks: {id}"));
+                    return Err(format!("unexpected `tool_use_id` found in `tool_result` blocks: {id}").into());
                 }
             }
-            kind => return Err(format!("messages: content of type `{kind}` does not belong there")),
+            kind => return Err(format!("messages: content of type `{kind}` does not belong there").into()),
         }
     }
     Ok(())

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::stub_providers::openai::chat_completions::Refusal;
+use crate::stub_providers::openai::refusal::Refusal;
 
 /// Deployment at Azure that runs `gpt-5.6` by another name.
 const DEPLOYMENT: &str = "front-desk";

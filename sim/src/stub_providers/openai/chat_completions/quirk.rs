@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stub_providers::language_model::halves;
+use crate::stub_providers::{language_model::halves, openai::refusal::Refusal};
 
 /// Deviations of one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Quirk {
     }
 
     /// Returns an error that names the field if this server refuses one.
-    pub(super) fn refuses(self, request: &Value) -> Result<(), (String, Option<&'static str>)> {
+    pub(super) fn refuses(self, request: &Value) -> Result<(), Refusal> {
         if self == Self::Toolless && request.get("tools").is_some() {
             return Err((
                 "registry.ollama.ai/library/quirk-toolless does not support tools".into(),

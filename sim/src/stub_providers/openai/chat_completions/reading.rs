@@ -4,17 +4,15 @@ use serde_json::{Value, json};
 
 use crate::stub_providers::{
     language_model::{ModelRequest, text_of},
-    openai::chat_completions::quirk::Quirk,
+    openai::{chat_completions::quirk::Quirk, refusal::Refusal},
 };
 
-type Wrong = (String, Option<&'static str>);
-
-fn wrong<T>(message: impl Into<String>) -> Result<T, Wrong> {
+fn wrong<T>(message: impl Into<String>) -> Result<T, Refusal> {
     Err((message.into(), Some("messages")))
 }
 
 /// Reads a request.
-pub(super) fn read(request: &Value, quirk: Quirk) -> Result<ModelRequest, Wrong> {
+pub(super) fn read(request: &Value, quirk: Quirk) -> Result<ModelRequest, Refusal> {
     let mut asked = ModelRequest::default();
     for tool in request["tools"].as_array().into_iter().flatten() {
         let function = &tool["function"];
@@ -36,7 +34,7 @@ pub(super) fn read(request: &Value, quirk: Quirk) -> Result<ModelRequest, Wrong>
     Ok(asked)
 }
 
-fn take(asked: &mut ModelRequest, message: &Value, index: usize, quirk: Quirk) -> Result<(), Wrong> {
+fn take(asked: &mut ModelRequest, message: &Value, index: usize, quirk: Quirk) -> Result<(), Refusal> {
     let text = text_of(&message["content"]);
     let role = message["role"].as_str().unwrap_or_default();
     if role != "tool" && asked.waits_for_results() {
@@ -62,7 +60,7 @@ fn take(asked: &mut ModelRequest, message: &Value, index: usize, quirk: Quirk) -
     Ok(())
 }
 
-fn take_call(asked: &mut ModelRequest, call: &Value, at: usize, quirk: Quirk) -> Result<(), Wrong> {
+fn take_call(asked: &mut ModelRequest, call: &Value, at: usize, quirk: Quirk) -> Result<(), Refusal> {
     let function = &call["function"];
     let (id, name) = (call["id"].as_str(), function["name"].as_str());
     let arguments = function["arguments"].as_str();

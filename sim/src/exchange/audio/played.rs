@@ -11,11 +11,11 @@ use super::line::FRAME;
 
 /// Audio of one phone, from the opening of its media on. Where nothing played, there is silence.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Played(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Played(Arc<Mutex<Vec<u8>>>);
 
 impl Played {
     /// Adds a frame of 20 ms, which may be empty or short.
-    pub(super) fn add(&self, frame: &[u8]) {
+    pub(crate) fn add(&self, frame: &[u8]) {
         let mut kept = locked(&self.0);
         kept.extend_from_slice(frame);
         let silence = codec::silence(Encoding::MuLaw);
@@ -31,18 +31,18 @@ impl Played {
 
 /// Audio of all phones, each with its latest call.
 #[derive(Debug, Default)]
-pub(super) struct PlayedAudio(Mutex<BTreeMap<String, Played>>);
+pub(crate) struct PlayedAudio(Mutex<BTreeMap<String, Played>>);
 
 impl PlayedAudio {
     /// Begins the audio of a number's next call.
-    pub(super) fn begin(&self, number: &str) -> Played {
+    pub(crate) fn begin(&self, number: &str) -> Played {
         let played = Played::default();
         locked(&self.0).insert(number.to_owned(), played.clone());
         played
     }
 
     /// Returns the samples of a number's latest call, at 8 kHz.
-    pub(super) fn samples(&self, number: &str) -> Vec<i16> {
+    pub(crate) fn samples(&self, number: &str) -> Vec<i16> {
         locked(&self.0).get(number).map(Played::samples).unwrap_or_default()
     }
 }

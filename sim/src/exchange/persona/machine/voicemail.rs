@@ -1,6 +1,9 @@
 //! A mailbox: a greeting of about six seconds, a beep, a recording of at most thirty seconds.
 
-use super::{Act, Behaviour, Person, Sense, Sound};
+use crate::exchange::persona::{
+    act::{Act, Behaviour, Sense, Sound},
+    person::Person,
+};
 
 /// Time from the answer to the greeting.
 const GREETS_AFTER_MS: u64 = 400;
@@ -15,13 +18,13 @@ enum State {
     Recording { until_ms: u64 },
 }
 
-pub(super) struct Voicemail {
+pub(crate) struct Voicemail {
     person: Person,
     state: State,
 }
 
 impl Voicemail {
-    pub(super) fn new(person: Person) -> Self {
+    pub(crate) fn new(person: Person) -> Self {
         Self {
             person,
             state: State::Waiting,

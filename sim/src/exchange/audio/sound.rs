@@ -7,24 +7,31 @@ use std::{f64::consts::TAU, sync::LazyLock};
 const RATE: f64 = 8_000.0;
 const SAMPLES_PER_MS: usize = 8;
 /// Level of the loops before a gain is applied.
-pub(super) const LOOP_DBFS: f64 = -20.0;
+pub(crate) const LOOP_DBFS: f64 = -20.0;
 const FULL_SCALE: f64 = 32_767.0;
 
 /// Returns the factor of a level difference.
-pub(super) fn gain(db: f64) -> f64 {
+pub(crate) fn gain(db: f64) -> f64 {
     10_f64.powf(db / 20.0)
 }
 
+/// Returns whether the root mean square is above 1 % of full scale (-40 dBFS): far below speech, far
+/// above a line's noise.
+pub(crate) fn loud(samples: &[i16]) -> bool {
+    let power: f64 = samples.iter().map(|sample| f64::from(*sample).powi(2)).sum();
+    !samples.is_empty() && power / samples.len() as f64 > (327.0_f64).powi(2)
+}
+
 /// Random numbers between -1 and 1, always the same for the same seed (xorshift64).
-pub(super) struct Noise(u64);
+pub(crate) struct Noise(u64);
 
 impl Noise {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         // Zero is the one state that never changes.
         Self((seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d).max(1))
     }
 
-    pub(super) fn bits(&mut self) -> u64 {
+    pub(crate) fn bits(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -45,7 +52,7 @@ fn at_level(samples: &[f64], dbfs: f64) -> Vec<i16> {
 }
 
 /// 50 Hz and its harmonics, as from a bad power supply: one period, which is one frame.
-pub(super) static HUM: LazyLock<Vec<i16>> = LazyLock::new(|| {
+pub(crate) static HUM: LazyLock<Vec<i16>> = LazyLock::new(|| {
     const LEVELS: [f64; 5] = [1.0, 0.6, 0.5, 0.3, 0.05];
     let sample = |n: u32| -> f64 {
         let harmonics = LEVELS.iter().zip(1_u32..);
@@ -57,7 +64,7 @@ pub(super) static HUM: LazyLock<Vec<i16>> = LazyLock::new(|| {
 });
 
 /// Music on hold: four chords of two seconds each.
-pub(super) static MUSIC: LazyLock<Vec<i16>> = LazyLock::new(|| {
+pub(crate) static MUSIC: LazyLock<Vec<i16>> = LazyLock::new(|| {
     const CHORDS: [[f64; 4]; 4] = [
         [523.3, 659.3, 784.0, 1_046.5],
         [440.0, 523.3, 659.3, 880.0],
@@ -81,7 +88,7 @@ pub(super) static MUSIC: LazyLock<Vec<i16>> = LazyLock::new(|| {
 });
 
 /// Eight seconds of pink noise, by Kellet's filter.
-pub(super) static PINK: LazyLock<Vec<i16>> = LazyLock::new(|| {
+pub(crate) static PINK: LazyLock<Vec<i16>> = LazyLock::new(|| {
     let mut noise = Noise::new(1);
     let (mut slow, mut middle, mut fast) = (0.0, 0.0, 0.0);
     let pink: Vec<f64> = (0..64_000)
@@ -119,7 +126,7 @@ impl Resonator {
 }
 
 /// Returns a cough of 250 ms: breath bursts through an open mouth, then a shorter push.
-pub(super) fn cough(seed: u64) -> Vec<i16> {
+pub(crate) fn cough(seed: u64) -> Vec<i16> {
     const MS: usize = 250;
     const DBFS: f64 = -18.0;
     let mut noise = Noise::new(seed);
@@ -149,7 +156,7 @@ pub(super) fn cough(seed: u64) -> Vec<i16> {
 }
 
 /// Returns the click of a switch: 3 ms that ring at 1.8 kHz.
-pub(super) fn click() -> Vec<i16> {
+pub(crate) fn click() -> Vec<i16> {
     let sample = |n: u32| {
         let seconds = f64::from(n) / RATE;
         (TAU * 1_800.0 * seconds).sin() * (-seconds / 0.001).exp() * FULL_SCALE * 0.7

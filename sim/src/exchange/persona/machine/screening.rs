@@ -1,7 +1,11 @@
 //! A telephone that screens its calls. An assistant asks who is calling and why, and connects any caller that
 //! answers. Then the callee, in another voice, says hello and cooperates.
 
-use super::{Act, Behaviour, Person, Sense, Words, cooperative::Cooperative};
+use crate::exchange::persona::{
+    act::{Act, Behaviour, Sense, Words},
+    cooperative::Cooperative,
+    person::Person,
+};
 
 const ASKS_AFTER_MS: u64 = 400;
 /// It asks again after this long without an answer …
@@ -24,7 +28,7 @@ enum State {
     Connected,
 }
 
-pub(super) struct Screening {
+pub(crate) struct Screening {
     person: Person,
     state: State,
     asked: u32,
@@ -34,7 +38,7 @@ pub(super) struct Screening {
 }
 
 impl Screening {
-    pub(super) fn new(person: Person) -> Self {
+    pub(crate) fn new(person: Person) -> Self {
         Self {
             person,
             state: State::Waiting {

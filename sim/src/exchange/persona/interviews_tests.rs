@@ -16,7 +16,11 @@ use domain::{
 };
 use serde_json::{Value, json};
 
-use super::{Act, Person, Persona, Sense};
+use super::{
+    act::{Act, Sense},
+    character::Persona,
+    person::Person,
+};
 
 struct Interview {
     agent: Arc<Agent>,

@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 
-use super::{script::MediaFaults, sound::Noise};
+use super::sound::Noise;
+use crate::exchange::script::MediaFaults;
 
 /// A delayed frame.
 struct Held {
@@ -12,7 +13,7 @@ struct Held {
 }
 
 /// Path of one phone's frames.
-pub(super) struct Faults {
+pub(crate) struct Faults {
     faults: MediaFaults,
     noise: Noise,
     sent: u64,
@@ -25,7 +26,7 @@ pub(super) struct Faults {
 
 impl Faults {
     /// Returns `None` if `wire` has no faults.
-    pub(super) fn new(faults: MediaFaults) -> Option<Self> {
+    pub(crate) fn new(faults: MediaFaults) -> Option<Self> {
         let faulty = MediaFaults {
             seed: faults.seed,
             ..MediaFaults::default()
@@ -41,7 +42,7 @@ impl Faults {
     }
 
     /// Takes a frame that leaves the phone at `now_ms` and appends to `out` the frames that arrive now.
-    pub(super) fn pass(&mut self, now_ms: u64, frame: String, out: &mut Vec<String>) {
+    pub(crate) fn pass(&mut self, now_ms: u64, frame: String, out: &mut Vec<String>) {
         self.sent += 1;
         let due_ms = self.due(now_ms);
         let every = |n: Option<u32>| n.is_some_and(|n| n > 0 && self.sent.is_multiple_of(u64::from(n)));

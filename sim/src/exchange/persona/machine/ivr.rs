@@ -1,7 +1,11 @@
 //! A company's menu. It names digits and accepts one that is pressed or spoken; otherwise it repeats the menu
 //! twice and hangs up. A person answers behind one of the digits, nobody behind the others.
 
-use super::{Act, Behaviour, Person, Sense, Words, cooperative::Cooperative};
+use crate::exchange::persona::{
+    act::{Act, Behaviour, Sense, Words},
+    cooperative::Cooperative,
+    person::Person,
+};
 
 const BEGINS_AFTER_MS: u64 = 600;
 /// Time from the end of the menu to its repetition.
@@ -33,7 +37,7 @@ enum State {
     Connected,
 }
 
-pub(super) struct Ivr {
+pub(crate) struct Ivr {
     person: Person,
     state: State,
     recited: u32,
@@ -42,7 +46,7 @@ pub(super) struct Ivr {
 }
 
 impl Ivr {
-    pub(super) fn new(person: Person) -> Self {
+    pub(crate) fn new(person: Person) -> Self {
         let at_ms = BEGINS_AFTER_MS;
         Self {
             person,

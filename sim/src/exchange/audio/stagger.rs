@@ -9,7 +9,7 @@ use std::{
 use tokio::time::Instant;
 
 /// Interval between two frames of a telephone.
-pub(super) const FRAME: Duration = Duration::from_millis(20);
+pub(crate) const FRAME: Duration = Duration::from_millis(20);
 
 /// Places within a frame, a millisecond apart: tokio's timer is not finer.
 const PLACES: u32 = 20;
@@ -19,7 +19,7 @@ const STEP: u32 = 7;
 
 /// Assigns each telephone the start of its frames.
 #[derive(Debug)]
-pub(super) struct Stagger {
+pub(crate) struct Stagger {
     epoch: Instant,
     taken: AtomicU32,
     spread: bool,
@@ -27,7 +27,7 @@ pub(super) struct Stagger {
 
 impl Stagger {
     /// With `spread`, frames start in turn at each of 20 milliseconds; without it, when the media opens.
-    pub(super) fn new(spread: bool) -> Self {
+    pub(crate) fn new(spread: bool) -> Self {
         Self {
             epoch: Instant::now(),
             taken: AtomicU32::new(0),
@@ -37,7 +37,7 @@ impl Stagger {
 
     /// Returns the time of the next telephone's first frame. Its media opened at `opened`; the frame comes
     /// one frame later or, with `spread`, up to two.
-    pub(super) fn first_frame(&self, opened: Instant) -> Instant {
+    pub(crate) fn first_frame(&self, opened: Instant) -> Instant {
         if !self.spread {
             return opened + FRAME;
         }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// Bytes of mu-law in a frame of 20 ms.
-pub(super) const FRAME: usize = 160;
+pub(crate) const FRAME: usize = 160;
 /// Ten minutes of audio. Like Twilio, the buffer discards what exceeds it.
 const MOST_BYTES: usize = 10 * 60 * 8_000;
 
@@ -15,28 +15,28 @@ enum Waiting {
 
 /// The buffer of one stream.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(crate) struct Line {
     waiting: VecDeque<Waiting>,
     bytes: usize,
     /// Marks inside the frame that is playing now.
     passed: Vec<String>,
     /// Bytes of audio discarded because the buffer was full.
-    pub(super) discarded: u64,
+    pub(crate) discarded: u64,
 }
 
 impl Line {
     /// Returns whether nothing is left to play.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.bytes == 0
     }
 
     /// Returns the playing time of the remaining audio, in milliseconds.
-    pub(super) fn unplayed_ms(&self) -> u64 {
+    pub(crate) fn unplayed_ms(&self) -> u64 {
         (self.bytes / 8) as u64
     }
 
     /// Appends audio.
-    pub(super) fn audio(&mut self, mut bytes: Vec<u8>) {
+    pub(crate) fn audio(&mut self, mut bytes: Vec<u8>) {
         let room = MOST_BYTES - self.bytes;
         if bytes.len() > room {
             self.discarded += (bytes.len() - room) as u64;
@@ -47,12 +47,12 @@ impl Line {
     }
 
     /// Appends a mark. It is returned together with the frame after the audio before it.
-    pub(super) fn mark(&mut self, name: String) {
+    pub(crate) fn mark(&mut self, name: String) {
         self.waiting.push_back(Waiting::Mark(name));
     }
 
     /// Empties the buffer and returns all marks that were not yet returned.
-    pub(super) fn clear(&mut self) -> Vec<String> {
+    pub(crate) fn clear(&mut self) -> Vec<String> {
         self.bytes = 0;
         let mut marks = std::mem::take(&mut self.passed);
         marks.extend(self.waiting.drain(..).filter_map(|item| match item {
@@ -64,7 +64,7 @@ impl Line {
 
     /// Called when the previous frame has been played: returns the marks that have come due. `frame` gets the
     /// next audio to play, up to [`FRAME`] bytes.
-    pub(super) fn tick(&mut self, frame: &mut Vec<u8>) -> Vec<String> {
+    pub(crate) fn tick(&mut self, frame: &mut Vec<u8>) -> Vec<String> {
         frame.clear();
         let mut due = std::mem::take(&mut self.passed);
         while let Some(item) = self.waiting.front_mut() {
