@@ -53,7 +53,7 @@ pub enum AccountError {
 /// # Errors
 ///
 /// Returns an [`AccountError`].
-pub async fn create(store: &(impl DirectoryStore + ?Sized), email: &str) -> Result<Created, AccountError> {
+pub async fn create(store: &dyn DirectoryStore, email: &str) -> Result<Created, AccountError> {
     let email = checked(email)?;
     let (api_key, stored) = api_key::generate_key();
     let webhook_secret = generate_webhook_secret();
@@ -81,7 +81,7 @@ pub async fn create(store: &(impl DirectoryStore + ?Sized), email: &str) -> Resu
 /// # Errors
 ///
 /// Returns an [`AccountError`].
-pub async fn regenerate_key(store: &(impl ApiKeyStore + ?Sized), email: &str) -> Result<String, AccountError> {
+pub async fn regenerate_key(store: &dyn ApiKeyStore, email: &str) -> Result<String, AccountError> {
     let email = checked(email)?;
     let (api_key, stored) = api_key::generate_key();
     match store.replace_api_key(&email, stored, None).await {
@@ -96,10 +96,7 @@ pub async fn regenerate_key(store: &(impl ApiKeyStore + ?Sized), email: &str) ->
 /// # Errors
 ///
 /// Returns an [`AccountError`].
-pub async fn login_link(
-    store: &(impl SessionStore + ?Sized),
-    email: Option<&str>,
-) -> Result<SecretToken, AccountError> {
+pub async fn login_link(store: &dyn SessionStore, email: Option<&str>) -> Result<SecretToken, AccountError> {
     let email = match email {
         Some(email) => checked(email)?,
         None => {

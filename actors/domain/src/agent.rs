@@ -4,18 +4,15 @@ mod audio_format;
 mod calendars;
 mod changes;
 mod config;
-mod description;
 mod differences;
 mod disclosure;
 mod document;
 mod figure;
-mod graph_limits;
+mod object;
 mod overrides;
 mod placeholders;
 mod platform;
-mod rules;
-mod shape;
-mod table;
+mod schema;
 mod tools;
 mod transfers;
 
@@ -23,152 +20,17 @@ pub use audio_format::AudioFormat;
 pub use calendars::CalendarProvider;
 pub use changes::{LANGUAGE_OVERRIDE, Successor};
 pub use config::*;
-pub use description::*;
 pub use differences::*;
+pub(crate) use disclosure::BUSINESS;
 pub use disclosure::Disclosure;
-pub(crate) use disclosure::{BUSINESS, text_of_preset};
 pub use document::*;
-pub use graph_limits::graph_problems;
+pub(crate) use object::text_of_preset;
+pub use object::{Agent, AgentPhoneNumber, Direction, Workflow};
 pub use overrides::{OVERRIDE_PREFIX, OVERRIDES, check_overrides, overrides_in};
 pub use placeholders::open_placeholders;
 pub use platform::*;
+pub use schema::{description::*, graph_limits::graph_problems, table::PROVIDERS};
 pub use tools::*;
 pub use transfers::{TransferRule, UsableTransfer, add_transfers, validate_transfer_rule};
 
-use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
-use crate::phone_number::PhoneNumber;
 pub use crate::problem::Problem;
-
-/// Names of carriers for an agent's numbers, as the API has them. `plain` is the endpoint for calls over the caller's own
-/// WebSocket; no calls are placed there. The registry of carriers has the same, and a test there compares them.
-pub const PROVIDERS: &[&str] = &[
-    "twilio",
-    "signalwire",
-    "telnyx",
-    "vonage",
-    "asterisk",
-    "simulated",
-    "plain",
-];
-
-/// Directions of calls that an agent takes part in.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// It places calls.
-    #[default]
-    Outbound,
-    /// It takes incoming calls.
-    Inbound,
-    /// Both.
-    Both,
-}
-
-/// A phone number of an agent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct AgentPhoneNumber {
-    /// Carrier.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub provider: Option<String>,
-    /// Number in E.164.
-    pub number: String,
-    /// Label for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub label: Option<String>,
-}
-
-/// `workflow`: the conversation graph.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Workflow {
-    /// Map of id to edge.
-    #[schema(value_type = Object)]
-    pub edges: Map<String, Value>,
-    /// Map of id to node.
-    #[schema(value_type = Object)]
-    pub nodes: Map<String, Value>,
-    /// Whether a call may enter each agent only once. Also read as `prevent_subagent_loops`.
-    pub prevent_subagent_loops: bool,
-    /// Model that judges `llm` conditions, as in `agent.prompt.llm`. If unset, the agent's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(extensions(("x-ringback-extension" = json!(true))))]
-    pub router: Option<String>,
-}
-
-/// The part of an agent that clients write. Serialises with all defaults filled in.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Agent {
-    /// Display name.
-    pub name: String,
-    /// Directions of its calls.
-    pub direction: Direction,
-    /// Tags for organising agents.
-    pub tags: Vec<String>,
-    /// Conversation settings.
-    pub conversation_config: ConversationConfig,
-    /// Settings around its calls.
-    pub platform_settings: PlatformSettings,
-    /// Phone numbers of the agent.
-    pub phone_numbers: Vec<AgentPhoneNumber>,
-    /// Conversation graph.
-    pub workflow: Workflow,
-    /// Conversation settings in the agent's own language, while it speaks another one.
-    #[serde(skip)]
-    own_language: Option<Arc<ConversationConfig>>,
-    /// Whether a call overrides the voice. A change of language then keeps it.
-    #[serde(skip)]
-    keeps_voice: bool,
-}
-
-impl Agent {
-    /// Returns whether it takes incoming calls.
-    pub fn takes_calls(&self) -> bool {
-        match self.direction {
-            Direction::Inbound | Direction::Both => true,
-            Direction::Outbound => false,
-        }
-    }
-
-    /// Returns whether it takes calls to this number at this carrier. A number without a carrier matches any carrier.
-    pub fn answers(&self, number: &PhoneNumber, carrier: &str) -> bool {
-        let mut own = self.phone_numbers.iter();
-        self.takes_calls()
-            && own.any(|own| {
-                let here = own.provider.as_deref().is_none_or(|provider| provider == carrier);
-                here && PhoneNumber::stored(&own.number).as_ref() == Ok(number)
-            })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn an_agent_answers_its_own_numbers_at_their_carriers() {
-        let number = PhoneNumber::parse("+15551234567").unwrap();
-        let answers = |direction: &str, numbers: Value, carrier: &str| {
-            let agent = json!({ "direction": direction, "phoneNumbers": numbers });
-            serde_json::from_value::<Agent>(agent)
-                .unwrap()
-                .answers(&number, carrier)
-        };
-        let anywhere = json!([{ "number": "+1 (555) 123-4567" }]);
-        let there = json!([{ "number": "+15551234568" }, { "number": "+15551234567", "provider": "twilio" }]);
-        for direction in ["inbound", "both"] {
-            assert!(answers(direction, anywhere.clone(), "telnyx"));
-            assert!(answers(direction, there.clone(), "twilio"));
-            assert!(!answers(direction, there.clone(), "telnyx"));
-            assert!(!answers(direction, json!([]), "telnyx"));
-        }
-        assert!(!answers("outbound", anywhere, "twilio"));
-    }
-}

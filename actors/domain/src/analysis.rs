@@ -162,11 +162,6 @@ impl Subject<'_> {
     }
 }
 
-/// Returns the issues that the rules find.
-fn issues_by_rule(subject: &Subject<'_>) -> Vec<String> {
-    subject.found_by_rule().issues
-}
-
 /// Analyses a finished call by the rules. `turns` are in order.
 pub fn analyse(turns: &[TurnFact], input: AnalysisInput<'_>) -> Analysis {
     let scores: Vec<f64> = turns.iter().map(|turn| sentiment::score(&turn.text)).collect();

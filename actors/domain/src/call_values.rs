@@ -55,7 +55,8 @@ impl<'a> CallFacts<'a> {
 /// the further fields of the contact, its known fields, the system's.
 pub fn call_values<'a>(
     agent: &'a Agent,
-    (given, contact): (impl IntoIterator<Item = &'a Map<String, Value>>, &'a CampaignContact),
+    given: impl IntoIterator<Item = &'a Map<String, Value>>,
+    contact: &'a CampaignContact,
     call: &CallFacts<'_>,
 ) -> BTreeMap<String, String> {
     let section = &agent.conversation_config.agent;
@@ -104,7 +105,8 @@ fn spelled(number: Option<&PhoneNumber>) -> String {
 /// Returns the agent's own values of the placeholders that neither `given`, nor the contact, nor the system fills.
 pub fn own_values<'a>(
     agent: &'a Agent,
-    (given, contact): ([&'a Map<String, Value>; 2], &'a CampaignContact),
+    given: [&'a Map<String, Value>; 2],
+    contact: &'a CampaignContact,
 ) -> impl Iterator<Item = (String, String)> + 'a {
     let filled = move |name: &str| match name {
         "phoneNumber" => true,

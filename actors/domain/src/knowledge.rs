@@ -54,7 +54,7 @@ pub(crate) fn language_of(text: &str) -> Option<&'static str> {
 
 /// Returns whether a word is a function word in any language.
 pub(crate) fn is_function_word(word: &str) -> bool {
-    words::is_stop_word(word, None)
+    language::is_stop_word(word, None)
 }
 
 /// Knowledge that a reply may use.

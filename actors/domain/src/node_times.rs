@@ -30,6 +30,30 @@ impl Default for Times {
     }
 }
 
+/// Time during which answered calls of a dead process are left to it, because their carriers may bring them
+/// to a living node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Patience {
+    /// Carriers that ask how to continue a call whose media socket broke.
+    pub carriers: Vec<String>,
+    /// Time after their owner's last sign of life.
+    pub talking: Duration,
+    /// Time if the carrier was told to transfer the call: it asks when nobody answers there.
+    pub handed_on: Duration,
+}
+
+impl Patience {
+    /// Returns whether a call is left to its dead owner, `silent` after that owner's last sign of life;
+    /// `silent` is none if unknown.
+    pub fn waits(&self, carrier: &str, is_handed_on: bool, silent: Option<Duration>) -> bool {
+        let most = match is_handed_on {
+            true => self.handed_on,
+            false => self.talking,
+        };
+        silent.is_some_and(|silent| silent < most) && self.carriers.iter().any(|known| known == carrier)
+    }
+}
+
 /// Reason why times are inconsistent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimesError {

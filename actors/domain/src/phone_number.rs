@@ -3,13 +3,15 @@
 mod country;
 mod notation;
 mod plan;
+mod reason;
 
 use std::{fmt, str::FromStr};
 
 pub use country::{Country, UnknownCountry};
 pub use notation::shown;
-use notation::{WHAT_TO_WRITE, WITHOUT_CODE, WRITE_CODE, Written, is_layout, left_out};
+use notation::{Written, is_layout};
 use plan::Plan;
+use reason::Reason;
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +31,7 @@ const WITHHELD: &str = "+0000001";
 #[error("`{}` is not a phone number: {why}", shown(text))]
 pub struct InvalidPhoneNumber {
     text: String,
-    why: String,
+    why: Reason,
 }
 
 /// Fewest national digits before a separator for a short rest to be an extension, in a plan with numbers of many lengths.
@@ -39,8 +41,8 @@ const EXTENSION: usize = 5;
 
 impl InvalidPhoneNumber {
     /// Returns the reason, with the way out.
-    pub fn why(&self) -> &str {
-        &self.why
+    pub fn why(&self) -> String {
+        self.why.to_string()
     }
 }
 
@@ -208,12 +210,12 @@ fn is_usual(digits: &str) -> bool {
     })
 }
 
-fn read(text: &str, country: Option<Country>) -> Result<String, String> {
+fn read(text: &str, country: Option<Country>) -> Result<String, Reason> {
     let mut written = notation::read(text)?;
     let home = country.and_then(Country::plan);
     let Some((plan, national_from)) = plan_of(&written, home)? else {
         let has_no_code = home.is_none() && !written.has_plus && (7..=15).contains(&written.digits.len());
-        return Err(if has_no_code { WITHOUT_CODE } else { WHAT_TO_WRITE }.to_owned());
+        return Err(if has_no_code { Reason::NoCode } else { Reason::NoNumber });
     };
     without_marked_prefix(&mut written, plan, national_from)?;
     let has = written.digits.len() - national_from;
@@ -223,13 +225,13 @@ fn read(text: &str, country: Option<Country>) -> Result<String, String> {
         let before = plan.without_trunk_prefix_of(before.get(national_from..).unwrap_or_default());
         let is_whole = before.len() >= WHOLE && rest.len() <= EXTENSION && plan.has_length(before.len());
         if !rest.is_empty() && (is_whole || plan.assigns(&before)) {
-            return Err(left_out(rest));
+            return Err(Reason::more(rest));
         }
     }
     let number = format!("+{}{national}", plan.code);
     if !plan.has_length(national.len()) {
-        let (code, words) = (plan.code, plan.lengths_in_words());
-        return Err(format!("+{code} numbers have {words} after the {code}; this has {has}"));
+        let (code, lengths) = (plan.code, plan.lengths_in_words());
+        return Err(Reason::Length { code, lengths, has });
     }
     // The patterns of a plan take long, and most numbers have neither.
     let may_be_more = written.digits[national_from..].starts_with('0') || !written.hyphens.is_empty();
@@ -238,29 +240,24 @@ fn read(text: &str, country: Option<Country>) -> Result<String, String> {
     }
     match is_plain(&number) {
         true => Ok(number),
-        false => Err(WHAT_TO_WRITE.to_owned()),
+        false => Err(Reason::NoNumber),
     }
 }
 
 /// Returns an error if digits that the plan does not assign are a number that it assigns with something more.
-fn unassigned(written: &Written, plan: &Plan, national_from: usize) -> Result<(), String> {
+fn unassigned(written: &Written, plan: &Plan, national_from: usize) -> Result<(), Reason> {
     let national = &written.digits[national_from..];
     if national.strip_prefix('0').is_some_and(|rest| plan.assigns(rest)) {
-        let code = plan.code;
-        return Err(format!("numbers of +{code} have no 0 in front; leave it out"));
+        return Err(Reason::ZeroInFront(plan.code));
     }
     for &hyphen in &written.hyphens {
         let (before, rest) = written.digits.split_at(hyphen);
         let before = plan.without_trunk_prefix_of(before.get(national_from..).unwrap_or_default());
         if (1..=EXTENSION).contains(&rest.len()) && plan.assigns(&before) {
-            return Err(left_out(rest));
+            return Err(Reason::more(rest));
         }
     }
     Ok(())
-}
-
-fn both_ways(code: u16) -> String {
-    format!("it can be read with and without the country code {code}; {WRITE_CODE}")
 }
 
 /// How well international digits are a number.
@@ -295,26 +292,25 @@ fn abroad<'t>(digits: &'t str, home: Option<&Plan>) -> Option<&'t str> {
 
 /// Returns where the national part of digits without a country code begins. Digits that may be another country's number, or
 /// only a part of one, are an error.
-fn at_home(digits: &str, home: &Plan) -> Result<usize, String> {
-    let from = home.national_from_at_home(digits).ok_or_else(|| both_ways(home.code))?;
+fn at_home(digits: &str, home: &Plan) -> Result<usize, Reason> {
+    let from = home.national_from_at_home(digits).ok_or(Reason::BothWays(home.code))?;
     let prefix = home.trunk_prefix.unwrap_or_default();
     if from > 0 || (home.demands_trunk_prefix() && digits.starts_with(prefix)) {
         return Ok(from);
     }
     let national = home.without_trunk_prefix_of(digits);
     if fit(digits) == Fit::Assigned && !home.assigns_mobile(&national) {
-        return Err(both_ways(plan::of_digits(digits).map_or(home.code, |plan| plan.code)));
+        let code = plan::of_digits(digits).map_or(home.code, |plan| plan.code);
+        return Err(Reason::BothWays(code));
     }
     match home.demands_trunk_prefix() && (national.len() <= WHOLE || !home.assigns(&national)) {
-        true => Err(format!(
-            "it is no whole number without {prefix} in front; write the area code, or + and the country code"
-        )),
+        true => Err(Reason::NoAreaCode(prefix)),
         false => Ok(from),
     }
 }
 
 /// Returns the plan of a written number, and where its national part begins. None without a country code.
-fn plan_of(written: &Written, home: Option<&'static Plan>) -> Result<Option<(&'static Plan, usize)>, String> {
+fn plan_of(written: &Written, home: Option<&'static Plan>) -> Result<Option<(&'static Plan, usize)>, Reason> {
     let digits = written.digits.as_str();
     let abroad = match written.has_plus {
         true => Some(digits),
@@ -329,13 +325,13 @@ fn plan_of(written: &Written, home: Option<&'static Plan>) -> Result<Option<(&'s
     }
     match plan::of_digits(abroad) {
         Some(plan) => Ok(Some((plan, digits.len() - abroad.len() + plan.national_from()))),
-        None if abroad.starts_with('0') => Err(format!("no country code begins with 0; {WRITE_CODE}")),
-        None => Err(format!("no country has the code +{}", &abroad[..3])),
+        None if abroad.starts_with('0') => Err(Reason::CodeOfZero),
+        None => Err(Reason::UnknownCode(abroad[..3].to_owned())),
     }
 }
 
 /// Removes a trunk prefix in parentheses behind the country code, as in `+49 (0) 30`.
-fn without_marked_prefix(written: &mut Written, plan: &Plan, national_from: usize) -> Result<(), String> {
+fn without_marked_prefix(written: &mut Written, plan: &Plan, national_from: usize) -> Result<(), Reason> {
     let marked = written
         .groups
         .iter()
@@ -349,10 +345,7 @@ fn without_marked_prefix(written: &mut Written, plan: &Plan, national_from: usiz
             written.remove(marked);
             Ok(())
         }
-        "0" => Err(format!(
-            "numbers of +{} have no (0); leave it out, or write the digit without parentheses",
-            plan.code
-        )),
+        "0" => Err(Reason::MarkedZero(plan.code)),
         _ => Ok(()),
     }
 }

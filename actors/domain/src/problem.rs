@@ -1,11 +1,14 @@
 //! A problem of a request's field, as listed in `error.fields`.
 
 use serde::Serialize;
+use serde_json::Value;
 
 /// Longest path, in characters. Names in it come from the client and are repeated for every problem below them.
 const PATH_CHARACTERS: usize = 500;
 /// Longest message, in characters; it may repeat what was sent.
 const MESSAGE_CHARACTERS: usize = 5_000;
+/// Most characters of a rejected value that a message repeats.
+const SHOWN_CHARS: usize = 60;
 
 /// A problem of one field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -29,6 +32,21 @@ impl Problem {
             path: shortened(path.into(), PATH_CHARACTERS),
             code,
             message: shortened(message.into(), MESSAGE_CHARACTERS),
+        }
+    }
+}
+
+/// Returns a value as messages show it: its JSON, shortened; for a list or an object only its type.
+pub(crate) fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(_) => "a list".into(),
+        Value::Object(_) => "an object".into(),
+        other => {
+            let text = other.to_string();
+            match text.char_indices().nth(SHOWN_CHARS) {
+                Some((end, _)) => format!("{}…", &text[..end]),
+                None => text,
+            }
         }
     }
 }

@@ -16,22 +16,13 @@ mod tools;
 #[cfg(test)]
 pub(crate) use self::language::NAMES;
 pub use self::{
+    instructions::{GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE},
     knowledge::KNOWLEDGE_HEADING,
     language::{in_words as language_in_words, main_code, name as language_name},
     message::{Message, Tool, ToolCall, ToolResult},
     tools::{EntityLine, is_built_in},
 };
 use crate::ports::language_model::ReplyRequest;
-
-/// Heading in the instructions, after the agent's own prompt.
-pub const LINE_HEADING: &str = "# The line";
-/// Heading in the instructions above the agent's name.
-pub const NAME_HEADING: &str = "# Name";
-/// Heading in the instructions above the greeting.
-pub const GREETING_HEADING: &str = "# Greeting";
-/// Rule for an agent that honours opt-outs.
-pub const OPT_OUT_RULE: &str = "- If they ask never to be called again, promise that and call `endCall` with the reason `opt_out`; if \
-     you are not sure that they do, ask once.";
 
 /// The request for one reply.
 #[derive(Debug, Clone, PartialEq)]

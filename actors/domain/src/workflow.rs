@@ -5,6 +5,7 @@
 mod account;
 mod expression;
 mod fields;
+mod finding;
 mod findings;
 mod graph;
 pub mod judge;
@@ -16,7 +17,8 @@ mod walk;
 pub use self::{
     account::{findings_of, graph_obstacle, listed},
     expression::Question,
-    findings::{Finding, Known, References, findings},
+    finding::Finding,
+    findings::{Known, References, findings},
     graph::{Graph, Message, Outcome},
     overlay::models_of_nodes,
     step::{Candidate, Cause, Choice, HandOver, Hop, Input, Moves, Step},

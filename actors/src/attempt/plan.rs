@@ -271,7 +271,7 @@ fn variables(
         duration_s: 0,
     };
     let given = [&attempt.saved_extra, &attempt.variables];
-    call_values(&context.agent, (given, &attempt.contact), &facts)
+    call_values(&context.agent, given, &attempt.contact, &facts)
 }
 
 #[cfg(test)]

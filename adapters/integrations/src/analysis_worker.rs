@@ -194,7 +194,7 @@ impl Desk {
     async fn values_of(&self, row: &ConversationRow, agent: &Agent) -> Result<BTreeMap<String, String>, StoreError> {
         let given = self.store.call_variables(row.id).await?;
         let contact = self.store.contact_of(row.id).await?;
-        Ok(call_values(agent, ([&given], &contact), &CallFacts::of(row)))
+        Ok(call_values(agent, [&given], &contact, &CallFacts::of(row)))
     }
 
     /// Returns whether another agent took the call over, judged by the last hand-over.

@@ -13,7 +13,7 @@ use sqlx::any::AnyRow;
 
 use crate::engine::{
     Work,
-    rows::{Columns, affected, found, unavailable, unique},
+    rows::{Columns, Fetch, affected, found, unique},
 };
 
 pub(super) async fn create(mut work: Work<'_>, new: NewAccount) -> StoreResult<()> {
@@ -77,10 +77,9 @@ pub(super) async fn set_settings(
 pub(super) async fn get(work: Work<'_>, id: AccountId) -> StoreResult<Account> {
     let row = sqlx::query("SELECT * FROM accounts WHERE id = $1")
         .bind(id.to_string())
-        .fetch_optional(work.conn)
-        .await
-        .map_err(unavailable)?;
-    read(&row.ok_or(StoreError::NotFound)?)
+        .existing(work.conn)
+        .await?;
+    read(&row)
 }
 
 pub(super) async fn secrets(work: Work<'_>, id: AccountId) -> StoreResult<WebhookSecrets> {
@@ -90,10 +89,8 @@ pub(super) async fn secrets(work: Work<'_>, id: AccountId) -> StoreResult<Webhoo
     )
     .bind(work.now.0)
     .bind(id.to_string())
-    .fetch_optional(work.conn)
-    .await
-    .map_err(unavailable)?;
-    let row = row.ok_or(StoreError::NotFound)?;
+    .existing(work.conn)
+    .await?;
     Ok(WebhookSecrets {
         current: row.text("webhook_secret")?,
         previous: row.maybe_text("previous")?,

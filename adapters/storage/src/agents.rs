@@ -20,10 +20,14 @@ use crate::{
     accounts::idempotency,
     engine::{
         Work,
-        rows::{Columns, Conditions, affected, containing, to_json, unavailable},
+        rows::{Columns, Conditions, Fetch, affected, composed, containing, to_json, unavailable},
     },
     knowledge,
 };
+
+/// Columns for [`read`].
+const COLUMNS: &str = "id, account, document, version, created_at, updated_at";
+const NOT_DELETED: &str = "AND deleted_at IS NULL";
 
 pub(super) fn name(document: &Map<String, Value>) -> String {
     let name = document.get("name").and_then(Value::as_str);
@@ -85,58 +89,44 @@ pub(super) async fn create(
 
 /// Stores the references of a saved document, and keeps its version.
 async fn hold(work: &mut Work<'_>, row: &AgentRow, changed: &[String]) -> StoreResult<()> {
-    let agent = (row.account, row.id);
-    knowledge::hold(work, agent, &row.document).await?;
-    agent_holds::hold(work, agent, &row.document).await?;
-    tools::hold(work, agent, &row.document).await?;
-    transfer_rules::hold(work, agent, &row.document).await?;
+    knowledge::hold(work, row).await?;
+    agent_holds::hold(work, row).await?;
+    tools::hold(work, row).await?;
+    transfer_rules::hold(work, row).await?;
     agent_versions::keep(work, row, changed).await
 }
 
 pub(super) async fn get(work: Work<'_>, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
-    let row = sqlx::query(
-        "SELECT id, account, document, version, created_at, updated_at FROM agents \
-         WHERE id = $1 AND account = $2 AND deleted_at IS NULL",
-    )
-    .bind(id.to_string())
-    .bind(account.to_string())
-    .fetch_optional(work.conn)
-    .await
-    .map_err(unavailable)?;
-    read(&row.ok_or(StoreError::NotFound)?)
+    find(work, Some(account), id, NOT_DELETED).await
 }
 
 /// Returns an agent even if it is deleted.
 pub(super) async fn kept(work: Work<'_>, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
-    let row = sqlx::query(
-        "SELECT id, account, document, version, created_at, updated_at FROM agents WHERE id = $1 AND account = $2",
-    )
-    .bind(id.to_string())
-    .bind(account.to_string())
-    .fetch_optional(work.conn)
-    .await
-    .map_err(unavailable)?;
-    read(&row.ok_or(StoreError::NotFound)?)
+    find(work, Some(account), id, "").await
 }
 
 pub(super) async fn any(work: Work<'_>, id: AgentId) -> StoreResult<AgentRow> {
-    let row = sqlx::query(
-        "SELECT id, account, document, version, created_at, updated_at FROM agents \
-         WHERE id = $1 AND deleted_at IS NULL",
-    )
+    find(work, None, id, NOT_DELETED).await
+}
+
+async fn find(
+    work: Work<'_>,
+    account: Option<AccountId>,
+    id: AgentId,
+    condition: &'static str,
+) -> StoreResult<AgentRow> {
+    let row = composed(format!(
+        "SELECT {COLUMNS} FROM agents WHERE id = $1 AND ($2 IS NULL OR account = $2) {condition}"
+    ))
     .bind(id.to_string())
-    .fetch_optional(work.conn)
-    .await
-    .map_err(unavailable)?;
-    read(&row.ok_or(StoreError::NotFound)?)
+    .bind(account.map(|account| account.to_string()))
+    .existing(work.conn)
+    .await?;
+    read(&row)
 }
 
 /// Returns an agent as it was in a kept version. An agent of an unsaved test has no kept version; its row is returned.
-pub(super) async fn in_version(
-    work: Work<'_>,
-    (account, id): (AccountId, AgentId),
-    version: i64,
-) -> StoreResult<AgentRow> {
+pub(super) async fn in_version(work: Work<'_>, account: AccountId, id: AgentId, version: i64) -> StoreResult<AgentRow> {
     let row = sqlx::query(
         "SELECT g.id, g.account, v.document, v.version, g.created_at, v.saved_at AS updated_at \
          FROM agent_versions v JOIN agents g ON g.id = v.agent \
@@ -148,10 +138,9 @@ pub(super) async fn in_version(
     .bind(id.to_string())
     .bind(account.to_string())
     .bind(version)
-    .fetch_optional(work.conn)
-    .await
-    .map_err(unavailable)?;
-    read(&row.ok_or(StoreError::NotFound)?)
+    .existing(work.conn)
+    .await?;
+    read(&row)
 }
 
 /// Skips rows that only look as if they had the tag or the name, and reads on until the page is full or no rows are
@@ -166,7 +155,7 @@ pub(super) async fn list(
     let (mut rows, mut bytes) = (Vec::new(), 0);
     loop {
         let query = wanted(account, &filter)?.query(
-            "SELECT id, account, document, version, created_at, updated_at FROM agents",
+            &format!("SELECT {COLUMNS} FROM agents"),
             "ORDER BY created_at DESC, id DESC",
             limit.saturating_add(1),
         );
@@ -227,34 +216,26 @@ pub(super) async fn delete(mut work: Work<'_>, account: AccountId, id: AgentId) 
     Ok(Removal::Done)
 }
 
-pub(super) async fn update(
-    mut work: Work<'_>,
-    key: (AccountId, AgentId),
-    version: i64,
-    document: Map<String, Value>,
-    changed: Vec<String>,
-) -> StoreResult<AgentRow> {
-    let (account, id) = key;
-    let row = sqlx::query(
+/// Saves the document of `new` as the version after its own.
+pub(super) async fn update(mut work: Work<'_>, new: AgentRow, changed: Vec<String>) -> StoreResult<AgentRow> {
+    let row = composed(format!(
         "UPDATE agents SET name = $1, document = $2, updated_at = $3, version = version + 1 \
-         WHERE id = $4 AND account = $5 AND version = $6 AND deleted_at IS NULL \
-         RETURNING id, account, document, version, created_at, updated_at",
-    )
-    .bind(name(&document))
-    .bind(to_json(&document)?)
+         WHERE id = $4 AND account = $5 AND version = $6 {NOT_DELETED} RETURNING {COLUMNS}"
+    ))
+    .bind(name(&new.document))
+    .bind(to_json(&new.document)?)
     .bind(work.now.0)
-    .bind(id.to_string())
-    .bind(account.to_string())
-    .bind(version)
-    .fetch_optional(&mut *work.conn)
-    .await
-    .map_err(unavailable)?;
+    .bind(new.id.to_string())
+    .bind(new.account.to_string())
+    .bind(new.version)
+    .optional(&mut *work.conn)
+    .await?;
     match row {
         Some(row) => {
             let row = read(&row)?;
             hold(&mut work, &row, &changed).await?;
             Ok(row)
         }
-        None => get(work, account, id).await.and(Err(StoreError::Stale)),
+        None => get(work, new.account, new.id).await.and(Err(StoreError::Stale)),
     }
 }

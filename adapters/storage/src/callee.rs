@@ -2,14 +2,14 @@
 
 use domain::{
     id::AttemptId,
-    ports::store::{CalleeRecord, CampaignContact, StoreError, StoreResult},
+    ports::store::{CalleeRecord, CampaignContact, StoreResult},
 };
 use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use crate::engine::{
     Work,
-    rows::{Columns, to_json, unavailable},
+    rows::{Columns, Fetch, to_json},
 };
 
 /// Name of the other person of attempt `a`, with [`JOINS`].
@@ -45,7 +45,7 @@ pub(crate) fn read(row: &AnyRow) -> StoreResult<CalleeRecord> {
 /// Returns the values given for a call without a campaign.
 pub(crate) async fn given_variables(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<Map<String, Value>> {
     let query = sqlx::query("SELECT variables FROM single_calls WHERE attempt = $1").bind(attempt.to_string());
-    match query.fetch_optional(&mut *work.conn).await.map_err(unavailable)? {
+    match query.optional(&mut *work.conn).await? {
         Some(row) => row.json("variables"),
         None => Ok(Map::new()),
     }
@@ -81,8 +81,7 @@ async fn known(work: Work<'_>, attempt: AttemptId) -> StoreResult<Known> {
          LEFT JOIN contacts c ON c.account = a.account AND c.phone_number = a.phone_number \
          WHERE a.id = $1",
     );
-    let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
-    let row = row.map_err(unavailable)?.ok_or(StoreError::NotFound)?;
+    let row = query.bind(attempt.to_string()).existing(work.conn).await?;
     let mut contact = CampaignContact {
         phone_number: row.number("phone_number")?,
         contact: row.maybe_id("saved")?,
@@ -117,12 +116,12 @@ mod tests {
     use testkit::store_conformance::{Fixture, ManualClock, Scene, callee, outcome};
 
     use super::*;
-    use crate::engine::SqlStore;
+    use crate::engine::{SqlStore, rows::affected};
 
     /// Makes all calls as an older version stored them.
     async fn age(work: Work<'_>) -> StoreResult<()> {
         let update = sqlx::query("UPDATE attempts SET contact_name = NULL, variables = NULL WHERE state = 'final'");
-        update.execute(work.conn).await.map(drop).map_err(unavailable)
+        affected(update, work.conn).await.map(drop)
     }
 
     async fn listed(scene: &Scene) -> CalleeRecord {

@@ -30,7 +30,7 @@ use crate::{
     campaigns::campaign_rows::{SELECT, VISIBLE, get, read, set_options},
     engine::{
         SqlStore, Work, locks,
-        rows::{Columns, Conditions, affected, composed, containing, found, to_json, unavailable},
+        rows::{Columns, Conditions, Fetch, affected, composed, containing, found, to_json},
     },
     events::account_events,
 };
@@ -57,9 +57,8 @@ async fn free_instant(work: &mut Work<'_>, account: &str, except: CampaignId) ->
             .bind(account.to_owned())
             .bind(at.0)
             .bind(except.to_string())
-            .fetch_optional(&mut *work.conn)
-            .await
-            .map_err(unavailable)?;
+            .optional(&mut *work.conn)
+            .await?;
         if taken.is_none() {
             return Ok(at);
         }
@@ -106,10 +105,9 @@ async fn finish_import(mut work: Work<'_>, import: CampaignId, ticket: Option<Ke
     }
     let row = sqlx::query("SELECT account FROM campaigns WHERE id = $1 AND importing = 1")
         .bind(import.to_string())
-        .fetch_optional(&mut *work.conn)
-        .await
-        .map_err(unavailable)?;
-    let account = row.ok_or(StoreError::NotFound)?.text("account")?;
+        .existing(&mut *work.conn)
+        .await?;
+    let account = row.text("account")?;
     let created_at = free_instant(&mut work, &account, import).await?;
     let update = sqlx::query("UPDATE campaigns SET importing = 0, created_at = $1, updated_at = $1 WHERE id = $2")
         .bind(created_at.0)
@@ -124,9 +122,8 @@ async fn finish_import(mut work: Work<'_>, import: CampaignId, ticket: Option<Ke
 async fn delete_import(work: Work<'_>, import: CampaignId) -> StoreResult<Option<i64>> {
     let row = sqlx::query("DELETE FROM campaigns WHERE id = $1 AND importing = 1 RETURNING contact_list")
         .bind(import.to_string())
-        .fetch_optional(work.conn)
-        .await
-        .map_err(unavailable)?;
+        .optional(work.conn)
+        .await?;
     row.map(|row| row.int("contact_list")).transpose()
 }
 
@@ -159,8 +156,7 @@ async fn list(work: Work<'_>, account: AccountId, filter: CampaignFilter, limit:
         wanted.and("c.created_at < ?", [before.0.into()]);
     }
     let query = wanted.query(SELECT, "ORDER BY c.created_at DESC", limit);
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
-    rows.iter().map(read).collect()
+    query.read_all(work.conn, read).await
 }
 
 /// Condition for the campaigns that dial, or will by themselves.
@@ -170,15 +166,14 @@ async fn active(work: Work<'_>) -> StoreResult<Vec<CampaignRow>> {
     let query = composed(format!(
         "{SELECT} WHERE {VISIBLE} AND {ACTIVE} ORDER BY c.created_at, c.id"
     ));
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
-    rows.iter().map(read).collect()
+    query.read_all(work.conn, read).await
 }
 
 async fn active_versions(work: Work<'_>) -> StoreResult<Vec<ActiveCampaign>> {
     let query = composed(format!(
         "SELECT c.id, c.account, c.version FROM campaigns c WHERE {VISIBLE} AND {ACTIVE}"
     ));
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let rows = query.all(work.conn).await?;
     let mark = |row: &AnyRow| {
         Ok(ActiveCampaign {
             id: row.id("id")?,
@@ -196,8 +191,8 @@ async fn want_hang_up(work: Work<'_>, id: CampaignId, version: i64) -> StoreResu
 
 async fn hang_up_wanted(work: Work<'_>, id: CampaignId, version: i64) -> StoreResult<bool> {
     let query = sqlx::query("SELECT id FROM campaigns WHERE id = $1 AND hang_up_version = $2");
-    let row = query.bind(id.to_string()).bind(version).fetch_optional(work.conn).await;
-    Ok(row.map_err(unavailable)?.is_some())
+    let row = query.bind(id.to_string()).bind(version).optional(work.conn).await?;
+    Ok(row.is_some())
 }
 
 impl SqlStore {
@@ -306,8 +301,8 @@ impl CampaignStore for SqlStore {
         earlier: i64,
         ticket: Option<&KeyTicket>,
     ) -> StoreResult<CalledAgain> {
-        let (last, settled) = (last.to_vec(), (earlier, ticket.cloned()));
-        self.write_compared(move |work| Box::pin(more_to_dial::call_again(work, id, last, settled)))
+        let (last, ticket) = (last.to_vec(), ticket.cloned());
+        self.write_compared(move |work| Box::pin(more_to_dial::call_again(work, id, last, earlier, ticket)))
             .await
     }
 

@@ -17,11 +17,13 @@ use crate::{
     engine::{
         Work,
         rows::{
-            Columns, Conditions, ROWS_PER_INSERT, affected, composed, containing, found, places, to_json, unavailable,
-            unique,
+            Columns, Conditions, Fetch, ROWS_PER_INSERT, affected, composed, containing, found, places, to_json, unique,
         },
     },
 };
+
+/// Columns for [`read`].
+const COLUMNS: &str = "id, phone_number, name, email, extra, version, created_at";
 
 /// Most tries to change a contact that others change at the same time.
 const MOST_TRIES: usize = 3;
@@ -62,15 +64,12 @@ pub(super) async fn create(
 }
 
 pub(super) async fn get(work: Work<'_>, account: AccountId, id: ContactId) -> StoreResult<ContactRow> {
-    let row = sqlx::query(
-        "SELECT id, phone_number, name, email, extra, version, created_at FROM contacts WHERE id = $1 AND account = $2",
-    )
-    .bind(id.to_string())
-    .bind(account.to_string())
-    .fetch_optional(work.conn)
-    .await
-    .map_err(unavailable)?;
-    read(account, &row.ok_or(StoreError::NotFound)?)
+    let row = composed(format!("SELECT {COLUMNS} FROM contacts WHERE id = $1 AND account = $2"))
+        .bind(id.to_string())
+        .bind(account.to_string())
+        .existing(work.conn)
+        .await?;
+    read(account, &row)
 }
 
 /// Values of a column to look for.
@@ -88,15 +87,14 @@ pub(super) async fn among(work: Work<'_>, account: AccountId, wanted: Wanted) ->
     let mut found = Vec::new();
     for chunk in values.chunks(ROWS_PER_INSERT) {
         let mut query = composed(format!(
-            "SELECT id, phone_number, name, email, extra, version, created_at FROM contacts \
-             WHERE account = $1 AND {column} IN ({})",
+            "SELECT {COLUMNS} FROM contacts WHERE account = $1 AND {column} IN ({})",
             places(2, chunk.len())
         ))
         .bind(account.to_string());
         for value in chunk {
             query = query.bind(value.clone());
         }
-        let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+        let rows = query.all(&mut *work.conn).await?;
         for row in &rows {
             found.push(read(account, row)?);
         }
@@ -145,9 +143,9 @@ pub(super) async fn list(
         let place = [created_at.0.into(), id.to_string().into()];
         wanted.and("(created_at, id) < (?, ?)", place);
     }
-    let head = "SELECT id, phone_number, name, email, extra, version, created_at FROM contacts";
-    let query = wanted.query(head, "ORDER BY created_at DESC, id DESC", limit);
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let head = format!("SELECT {COLUMNS} FROM contacts");
+    let query = wanted.query(&head, "ORDER BY created_at DESC, id DESC", limit);
+    let rows = query.all(work.conn).await?;
     rows.iter().map(|row| read(account, row)).collect()
 }
 
@@ -158,11 +156,10 @@ pub(super) async fn update(
     version: i64,
     new: NewContact,
 ) -> StoreResult<ContactRow> {
-    let row = sqlx::query(
+    let row = composed(format!(
         "UPDATE contacts SET phone_number = $1, name = $2, name_folded = $3, email = $4, extra = $5, \
-         version = version + 1 WHERE id = $6 AND account = $7 AND version = $8 \
-         RETURNING id, phone_number, name, email, extra, version, created_at",
-    )
+         version = version + 1 WHERE id = $6 AND account = $7 AND version = $8 RETURNING {COLUMNS}"
+    ))
     .bind(String::from(new.phone_number))
     .bind(new.name.clone())
     .bind(folded(new.name.as_deref()))
@@ -189,9 +186,8 @@ pub(super) async fn keep(work: &mut Work<'_>, attempt: AttemptId, values: &BTree
              JOIN contacts c ON c.account = a.account AND c.phone_number = a.phone_number WHERE a.id = $1",
         )
         .bind(attempt.to_string())
-        .fetch_optional(&mut *work.conn)
-        .await
-        .map_err(unavailable)?;
+        .optional(&mut *work.conn)
+        .await?;
         let Some(row) = row else { return Ok(()) };
         let mut contact = read(row.id("account")?, &row)?;
         if !analysis::keep(&mut contact, values) {

@@ -19,7 +19,7 @@ use domain::{
     ports::{
         store::{
             Analysis, CallDirection, ConversationFilter, ConversationPage, ConversationRow, ConversationStatus,
-            MOST_COUNTED, SentimentLabel, StoreError, StoreResult,
+            MOST_COUNTED, SentimentLabel, StoreResult,
         },
         usage::USAGE,
     },
@@ -32,7 +32,7 @@ use crate::{
     engine::{
         Work,
         page_limits::PageLimits,
-        rows::{Columns, composed, unavailable},
+        rows::{Columns, Fetch, composed},
     },
 };
 
@@ -102,8 +102,7 @@ pub(super) async fn get(mut work: Work<'_>, account: Option<AccountId>, id: Atte
     let row = query
         .bind(id.to_string())
         .bind(account.map(|account| account.to_string()));
-    let row = row.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
-    let row = row.ok_or(StoreError::NotFound)?;
+    let row = row.existing(&mut *work.conn).await?;
     let mut conversation = read(&row)?;
     if row.maybe_text("analysis")?.is_some() {
         conversation.analysis = Some(row.json("analysis")?);
@@ -117,18 +116,19 @@ async fn prepared(
     work: &mut Work<'_>,
     account: AccountId,
     filter: ConversationFilter,
-    (limit, limits): (i64, PageLimits),
+    limit: i64,
+    limits: PageLimits,
 ) -> StoreResult<Pages> {
-    let mut pages = Pages::new(account, filter, limit, (work.dialect.words, limits));
+    let mut pages = Pages::new(account, filter, limit, work.dialect.words, limits);
     for narrow in pages.narrow() {
-        let count = pages.few(narrow).fetch_one(&mut *work.conn).await;
-        if count.map_err(unavailable)?.flag("few")? {
+        let count = pages.few(narrow).one(&mut *work.conn).await?;
+        if count.flag("few")? {
             pages = pages.with_few(Some(narrow));
             break;
         }
     }
     let last = match pages.horizon() {
-        Some(query) => query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?,
+        Some(query) => query.optional(&mut *work.conn).await?,
         None => None,
     };
     let horizon = last.map(|row| row.time("place")).transpose()?;
@@ -139,11 +139,12 @@ pub(super) async fn page(
     mut work: Work<'_>,
     account: AccountId,
     filter: ConversationFilter,
-    (limit, limits): (i64, PageLimits),
+    limit: i64,
+    limits: PageLimits,
 ) -> StoreResult<ConversationPage> {
-    let pages = prepared(&mut work, account, filter, (limit, limits)).await?;
+    let pages = prepared(&mut work, account, filter, limit, limits).await?;
     let query = pages.query(&format!("SELECT {}", columns()));
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let rows = query.all(work.conn).await?;
     let rows: Vec<ConversationRow> = rows.iter().map(read).collect::<StoreResult<_>>()?;
     let is_full = i64::try_from(rows.len()).is_ok_and(|rows| rows >= limit);
     Ok(ConversationPage {
@@ -162,8 +163,8 @@ pub(super) async fn count(
         few: MOST_COUNTED,
         examined: MOST_COUNTED,
     };
-    let pages = prepared(&mut work, account, filter, (MOST_COUNTED + 1, limits)).await?;
-    let row = pages.count().fetch_one(work.conn).await.map_err(unavailable)?;
+    let pages = prepared(&mut work, account, filter, MOST_COUNTED + 1, limits).await?;
+    let row = pages.count().one(work.conn).await?;
     let found = row.int("found")?;
     let is_all = found <= MOST_COUNTED && pages.reached().is_none();
     Ok((found.min(MOST_COUNTED), is_all))

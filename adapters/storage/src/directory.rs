@@ -101,12 +101,12 @@ impl DirectoryStore for SqlStore {
         before: Option<i64>,
         limit: i64,
     ) -> StoreResult<Vec<AgentVersion>> {
-        self.read(move |work| Box::pin(agent_versions::list(work, (account, id), before, limit)))
+        self.read(move |work| Box::pin(agent_versions::list(work, account, id, before, limit)))
             .await
     }
 
     async fn agent_version(&self, account: AccountId, id: AgentId, version: i64) -> StoreResult<AgentRow> {
-        self.read(move |work| Box::pin(agents::in_version(work, (account, id), version)))
+        self.read(move |work| Box::pin(agents::in_version(work, account, id, version)))
             .await
     }
 
@@ -127,10 +127,9 @@ impl DirectoryStore for SqlStore {
             return Err(StoreError::Stale);
         }
         let changed = changed_fields(&before.document, &document);
-        self.change(account, move |work| {
-            Box::pin(agents::update(work, (account, id), version, document, changed))
-        })
-        .await
+        let new = AgentRow { document, ..before };
+        self.change(account, move |work| Box::pin(agents::update(work, new, changed)))
+            .await
     }
 
     async fn create_contact(

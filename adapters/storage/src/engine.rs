@@ -4,6 +4,7 @@ pub mod dial_journal;
 pub mod word_index;
 
 pub mod dialect;
+pub mod holders;
 pub mod liveness;
 pub mod locks;
 pub mod open;
@@ -126,10 +127,8 @@ impl SqlStore {
         let event_signals = Arc::<EventSignals>::default();
         let (writers, readers, dialect, history) = match open::open(url, sharing).await? {
             Opened::Sqlite(opened) => {
-                let again = opened.again;
-                let connection = (opened.writer, again);
-                let signals = Arc::clone(&event_signals);
-                let writer = Writer::start(connection, opened.lock, Arc::clone(&clock), &SQLITE, signals);
+                let (clock, signals) = (Arc::clone(&clock), Arc::clone(&event_signals));
+                let writer = Writer::start(opened.writer, opened.again, opened.lock, clock, signals);
                 (Writers::One(writer), opened.readers, &SQLITE, None)
             }
             Opened::Postgres(pools) => {

@@ -22,7 +22,7 @@ use crate::{
     conversations::transcripts,
     engine::{
         SqlStore, Work,
-        rows::{Columns, affected, composed, found, unavailable},
+        rows::{Columns, Fetch, affected, composed, found},
     },
     events::{account_events, deliveries},
 };
@@ -35,10 +35,9 @@ async fn number_of(work: &mut Work<'_>, account: AccountId, id: ContactId) -> St
     let row = sqlx::query("SELECT phone_number FROM contacts WHERE id = $1 AND account = $2")
         .bind(id.to_string())
         .bind(account.to_string())
-        .fetch_optional(&mut *work.conn)
-        .await
-        .map_err(unavailable)?;
-    row.ok_or(StoreError::NotFound)?.number("phone_number")
+        .existing(&mut *work.conn)
+        .await?;
+    row.number("phone_number")
 }
 
 async fn calls_to(work: &mut Work<'_>, account: AccountId, number: &PhoneNumber) -> StoreResult<ContactCalls> {
@@ -48,9 +47,8 @@ async fn calls_to(work: &mut Work<'_>, account: AccountId, number: &PhoneNumber)
     )
     .bind(account.to_string())
     .bind(number.as_str().to_owned())
-    .fetch_all(&mut *work.conn)
-    .await
-    .map_err(unavailable)?;
+    .all(&mut *work.conn)
+    .await?;
     let mut calls = Vec::with_capacity(rows.len());
     for row in &rows {
         let queued = row.word("state", AttemptState::parse)? == AttemptState::Queued;
@@ -76,10 +74,9 @@ async fn conversation_is_settled(work: &mut Work<'_>, account: AccountId, id: At
     )
     .bind(id.to_string())
     .bind(account.to_string())
-    .fetch_optional(&mut *work.conn)
-    .await
-    .map_err(unavailable)?;
-    is_settled(&row.ok_or(StoreError::NotFound)?, work.now)
+    .existing(&mut *work.conn)
+    .await?;
+    is_settled(&row, work.now)
 }
 
 async fn delete_conversation(mut work: Work<'_>, account: AccountId, id: AttemptId) -> StoreResult<()> {
@@ -117,9 +114,8 @@ async fn places(mut work: Work<'_>, account: AccountId, id: ContactId) -> StoreR
     )
     .bind(account.to_string())
     .bind(String::from(number))
-    .fetch_all(&mut *work.conn)
-    .await
-    .map_err(unavailable)?;
+    .all(&mut *work.conn)
+    .await?;
     rows.iter()
         .map(|row| {
             Ok(ContactKey {
@@ -146,7 +142,7 @@ async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
 /// Shortens the error of a call to its kind, and deletes what the call stored beside its row.
 async fn erase_content(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     let query = sqlx::query("SELECT error FROM attempts WHERE id = $1 AND error LIKE '%:%'").bind(call.to_string());
-    if let Some(row) = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)? {
+    if let Some(row) = query.optional(&mut *work.conn).await? {
         let error = row.text("error")?;
         let update = sqlx::query("UPDATE attempts SET error = $1 WHERE id = $2 AND state IN ('queued', 'final')");
         let update = update.bind(erased_error(&error).to_owned()).bind(call.to_string());
@@ -194,7 +190,7 @@ async fn erase_words(mut work: Work<'_>, ended_before: Timestamp, limit: i64) ->
     ))
     .bind(ended_before.0)
     .bind(limit.max(0));
-    let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let rows = query.all(&mut *work.conn).await?;
     for row in &rows {
         let call: AttemptId = row.id("id")?;
         // An appointment in the future is not a memory of the call.

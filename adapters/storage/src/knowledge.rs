@@ -70,7 +70,7 @@ impl KnowledgeStore for SqlStore {
     ) -> StoreResult<GroupRow> {
         let ticket = ticket.cloned();
         self.change(account, move |work| {
-            Box::pin(groups::create(work, account, (name, documents), ticket))
+            Box::pin(groups::create(work, account, name, documents, ticket))
         })
         .await
     }
@@ -91,7 +91,7 @@ impl KnowledgeStore for SqlStore {
     }
 
     async fn update_group(&self, account: AccountId, id: GroupId, edit: GroupEdit) -> StoreResult<GroupRow> {
-        self.change(account, move |work| Box::pin(groups::update(work, (account, id), edit)))
+        self.change(account, move |work| Box::pin(groups::update(work, account, id, edit)))
             .await
     }
 

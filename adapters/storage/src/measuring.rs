@@ -8,7 +8,7 @@ use domain::{
 
 use crate::engine::{
     SqlStore, Work,
-    rows::{Columns, affected, to_json, unavailable},
+    rows::{Columns, Fetch, affected, to_json, unavailable},
 };
 
 /// Conversations per transaction.
@@ -55,11 +55,22 @@ const TURNS_OF_EACH: i64 = 6;
 /// Turns of the last completed one: a call of an hour.
 const TURNS_OF_LONGEST: i64 = 1_200;
 
-async fn seed_turns(work: Work<'_>, numbers: std::ops::Range<i64>, each: i64, first_at: i64) -> StoreResult<()> {
+/// Conversations by their numbers.
+#[derive(Clone)]
+struct Stretch {
+    numbers: std::ops::Range<i64>,
+    /// Start of conversation 0.
+    first_at: i64,
+}
+
+async fn seed_turns(work: Work<'_>, of: Stretch, each: i64) -> StoreResult<()> {
     for (statement, has_time) in [(TURNS, false), (REPLIES, true)] {
-        let mut insert = sqlx::query(statement).bind(numbers.start).bind(numbers.end).bind(each);
+        let mut insert = sqlx::query(statement)
+            .bind(of.numbers.start)
+            .bind(of.numbers.end)
+            .bind(each);
         if has_time {
-            insert = insert.bind(first_at);
+            insert = insert.bind(of.first_at);
         }
         affected(insert, &mut *work.conn).await?;
     }
@@ -69,17 +80,17 @@ async fn seed_turns(work: Work<'_>, numbers: std::ops::Range<i64>, each: i64, fi
 async fn seed(
     work: Work<'_>,
     account: AccountId,
-    owner: (AgentId, CampaignId),
-    numbers: std::ops::Range<i64>,
-    first_at: i64,
+    agent: AgentId,
+    campaign: CampaignId,
+    stretch: Stretch,
 ) -> StoreResult<()> {
     let insert = sqlx::query(CONVERSATIONS)
         .bind(account.to_string())
-        .bind(owner.0.to_string())
-        .bind(numbers.start)
-        .bind(numbers.end)
-        .bind(first_at)
-        .bind(owner.1.to_string())
+        .bind(agent.to_string())
+        .bind(stretch.numbers.start)
+        .bind(stretch.numbers.end)
+        .bind(stretch.first_at)
+        .bind(campaign.to_string())
         .bind(to_json(&Analysis::of_summary("A visit was agreed.".to_owned()))?);
     affected(insert, work.conn).await.map(drop)
 }
@@ -100,7 +111,8 @@ async fn lengthen(work: Work<'_>, number: i64, first_at: i64) -> StoreResult<()>
         "UPDATE cluster SET value = 'ffffffff-ffff-ffff-ffff-ffffffffffff' WHERE name = 'calls_counted_from'",
     );
     affected(recount, &mut *work.conn).await?;
-    seed_turns(work, number..number + 1, TURNS_OF_LONGEST, first_at).await
+    let numbers = number..number + 1;
+    seed_turns(work, Stretch { numbers, first_at }, TURNS_OF_LONGEST).await
 }
 
 async fn waits(work: Work<'_>) -> StoreResult<Vec<i64>> {
@@ -108,16 +120,16 @@ async fn waits(work: Work<'_>) -> StoreResult<Vec<i64>> {
         "SELECT dialing_at - claimed_at AS wait FROM attempts WHERE claimed_at IS NOT NULL \
          AND dialing_at IS NOT NULL",
     )
-    .fetch_all(work.conn)
-    .await;
-    rows.map_err(unavailable)?.iter().map(|row| row.int("wait")).collect()
+    .all(work.conn)
+    .await?;
+    rows.iter().map(|row| row.int("wait")).collect()
 }
 
 async fn limit_pages(work: Work<'_>, more: i64) -> StoreResult<()> {
     let row = sqlx::query("SELECT page_count FROM pragma_page_count")
-        .fetch_one(&mut *work.conn)
-        .await;
-    let most = row.map_err(unavailable)?.int("page_count")? + more;
+        .one(&mut *work.conn)
+        .await?;
+    let most = row.int("page_count")? + more;
     // A pragma takes no bound values; this one is a number.
     let limit = sqlx::query(sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {most}")));
     limit.fetch_all(work.conn).await.map(drop).map_err(unavailable)
@@ -139,16 +151,17 @@ impl SqlStore {
         count: i64,
     ) -> StoreResult<AttemptId> {
         let first_at = self.clock.now().0 - count * 1_000_000;
-        let stretch = PIECE.min(count / (4 * owners.len() as i64).max(1)).max(1);
+        let length = PIECE.min(count / (4 * owners.len() as i64).max(1)).max(1);
         let mut turns = owners.iter().copied().cycle();
         let mut next = 0;
-        while let (true, Some(owner)) = (next < count, turns.next()) {
-            let numbers = next..(next + stretch).min(count);
+        while let (true, Some((agent, campaign))) = (next < count, turns.next()) {
+            let numbers = next..(next + length).min(count);
             next = numbers.end;
-            let own = numbers.clone();
-            self.write(move |work| Box::pin(seed(work, account, owner, own, first_at)))
+            let own = Stretch { numbers, first_at };
+            let stretch = own.clone();
+            self.write(move |work| Box::pin(seed(work, account, agent, campaign, own)))
                 .await?;
-            self.write(move |work| Box::pin(seed_turns(work, numbers, TURNS_OF_EACH, first_at)))
+            self.write(move |work| Box::pin(seed_turns(work, stretch, TURNS_OF_EACH)))
                 .await?;
         }
         let longest = (count - 1) / 10 * 10;

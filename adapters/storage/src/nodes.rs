@@ -20,7 +20,7 @@ use crate::{
     engine::{
         SqlStore, Work,
         liveness::{Liveness, before},
-        rows::{Columns, affected, unavailable},
+        rows::{Columns, Fetch, affected},
     },
 };
 
@@ -70,7 +70,7 @@ async fn heartbeat(
         tracing::error!(%node, "database lost this node; registered again");
     }
     let count = sqlx::query("SELECT COUNT(*) AS nodes FROM nodes WHERE state = 'live'");
-    let row = count.fetch_one(work.conn).await.map_err(unavailable)?;
+    let row = count.one(work.conn).await?;
     Ok(Pulse {
         nodes: usize::try_from(row.int("nodes")?).unwrap_or(usize::MAX),
         ahead_ms,
@@ -84,7 +84,7 @@ async fn sign_off(work: Work<'_>, node: NodeId) -> StoreResult<()> {
 
 async fn live(work: Work<'_>) -> StoreResult<Vec<LiveNode>> {
     let query = sqlx::query("SELECT id, address FROM nodes WHERE state = 'live' ORDER BY started_at, id");
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let rows = query.all(work.conn).await?;
     let read = rows.iter().map(|row| {
         Ok(LiveNode {
             id: row.id("id")?,
@@ -99,8 +99,8 @@ async fn owner_of(work: Work<'_>, attempt: AttemptId) -> StoreResult<Option<Owne
         "SELECT a.owner, a.epoch, n.state, n.address FROM attempts a LEFT JOIN nodes n ON n.id = a.owner \
          WHERE a.id = $1 AND a.state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown')",
     );
-    let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
-    let Some(row) = row.map_err(unavailable)? else {
+    let row = query.bind(attempt.to_string()).optional(work.conn).await?;
+    let Some(row) = row else {
         return Ok(None);
     };
     Ok(Some(Owner {
@@ -113,8 +113,8 @@ async fn owner_of(work: Work<'_>, attempt: AttemptId) -> StoreResult<Option<Owne
 
 async fn last_holder(work: Work<'_>, attempt: AttemptId) -> StoreResult<Option<Claim>> {
     let query = sqlx::query("SELECT owner, epoch FROM attempts WHERE id = $1 AND owner IS NOT NULL");
-    let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
-    let Some(row) = row.map_err(unavailable)? else {
+    let row = query.bind(attempt.to_string()).optional(work.conn).await?;
+    let Some(row) = row else {
         return Ok(None);
     };
     Ok(Some(Claim {
@@ -131,8 +131,8 @@ async fn lost(work: Work<'_>, claims: Vec<Claim>) -> StoreResult<Vec<Claim>> {
             "SELECT id FROM attempts WHERE id = $1 AND COALESCE(owner, '') = $2 AND epoch = $3 \
              AND state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown')",
         );
-        let row = bind_claim(query, claim).fetch_optional(&mut *work.conn).await;
-        if row.map_err(unavailable)?.is_none() {
+        let row = bind_claim(query, claim).optional(&mut *work.conn).await?;
+        if row.is_none() {
             lost.push(claim);
         }
     }
@@ -143,7 +143,7 @@ async fn secret(work: Work<'_>, new: String) -> StoreResult<String> {
     let insert = sqlx::query("INSERT INTO cluster (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING");
     affected(insert.bind(PEER_SECRET).bind(new), &mut *work.conn).await?;
     let query = sqlx::query("SELECT value FROM cluster WHERE name = $1").bind(PEER_SECRET);
-    let row = query.fetch_one(work.conn).await.map_err(unavailable)?;
+    let row = query.one(work.conn).await?;
     row.text("value")
 }
 

@@ -113,7 +113,10 @@ impl Node {
         for (name, ms) in TIMES {
             environment.push((name.to_owned(), wiring.scaled(ms).to_string()));
         }
-        environment.extend(SHED.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))));
+        environment.extend(
+            SHED.iter()
+                .filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))),
+        );
         Ok(Self {
             number,
             listen,

@@ -86,7 +86,7 @@ fn every_field_of_an_agent_has_a_test_of_its_effect() {
             known.insert(field);
         }
     }
-    let source = read("actors/domain/src/agent/table.rs");
+    let source = read("actors/domain/src/agent/schema/table.rs");
     let fields: Vec<&str> = ["optional(", "required("]
         .iter()
         .flat_map(|call| source.split(call).skip(1))

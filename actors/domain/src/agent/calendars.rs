@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Problem, document::at, platform::ScheduleOnCalendar, shape::shown};
+use super::{platform::ScheduleOnCalendar, schema::shape::at};
+use crate::problem::{Problem, shown};
 
 /// Path of `scheduleOnCalendar` in an agent's document.
 pub(super) const PLACE: &str = "platformSettings.callActions.scheduleOnCalendar";

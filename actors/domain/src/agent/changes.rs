@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Map, Value};
 
 use super::{
-    Agent,
     config::ConversationConfig,
     document::merge,
+    object::Agent,
     tools::{AgentTransfer, TransferToAgent},
 };
 use crate::{

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{document::complete, shape::join};
+use super::{document::complete, schema::shape::join};
 
 /// Maximum differences that are listed.
 pub const DIFFERENCES_LISTED: usize = 200;
@@ -35,7 +35,7 @@ pub struct Difference {
 pub fn differences(old: &Map<String, Value>, new: &Map<String, Value>) -> Result<Vec<Difference>, serde_json::Error> {
     let whole = |document| complete(document).and_then(serde_json::to_value);
     let mut found = Vec::new();
-    compare("", (Some(&whole(old)?), Some(&whole(new)?)), &mut found);
+    compare("", Some(&whole(old)?), Some(&whole(new)?), &mut found);
     Ok(found)
 }
 
@@ -45,7 +45,7 @@ pub fn changed_fields(old: &Map<String, Value>, new: &Map<String, Value>) -> Vec
     found.into_iter().map(|difference| difference.path).collect()
 }
 
-fn compare(path: &str, (old, new): (Option<&Value>, Option<&Value>), found: &mut Vec<Difference>) {
+fn compare(path: &str, old: Option<&Value>, new: Option<&Value>, found: &mut Vec<Difference>) {
     if old == new || found.len() == DIFFERENCES_LISTED {
         return;
     }
@@ -53,7 +53,7 @@ fn compare(path: &str, (old, new): (Option<&Value>, Option<&Value>), found: &mut
         let names = || old.keys().chain(new.keys().filter(|name| !old.contains_key(*name)));
         if names().all(|name| path.len() + name.len() < PATH_BYTES) {
             for name in names() {
-                compare(&join(path, name), (old.get(name), new.get(name)), found);
+                compare(&join(path, name), old.get(name), new.get(name), found);
             }
             return;
         }

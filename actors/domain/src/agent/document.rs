@@ -9,14 +9,19 @@ use std::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    Agent, Problem,
     calendars::{self, calendar_problems},
-    graph_limits::graph_problems,
-    shape::{Mode, Walk, join, shown},
-    table::AGENT,
+    object::Agent,
+    schema::{
+        graph_limits::graph_problems,
+        shape::{Mode, Walk, at, join},
+        table::AGENT,
+    },
     transfers::{TRANSFERS, transfer_problems},
 };
-use crate::phone_number::PhoneNumber;
+use crate::{
+    phone_number::PhoneNumber,
+    problem::{Problem, shown},
+};
 
 /// A path and the id at that path.
 pub type Reference = (String, String);
@@ -265,13 +270,6 @@ fn ids(stored: &Map<String, Value>, path: &str) -> Vec<Reference> {
     let ids = ids.into_iter().flatten().enumerate();
     ids.filter_map(|(index, id)| Some((format!("{path}[{index}]"), id.as_str()?.to_owned())))
         .collect()
-}
-
-/// Returns the value at a path of names.
-pub(super) fn at<'a>(document: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
-    let mut names = path.split('.');
-    let first = document.get(names.next()?)?;
-    names.try_fold(first, |value, name| value.get(name))
 }
 
 /// Applies a merge patch as in RFC 7396, section 2. The `json-patch` crate is not used, because it moves the

@@ -3,11 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Agent, Problem,
     document::merge,
-    shape::{Mode, Walk},
-    table::CALL_OVERRIDES,
+    object::Agent,
+    schema::{
+        shape::{Mode, Walk},
+        table::CALL_OVERRIDES,
+    },
 };
+use crate::problem::Problem;
 
 /// Prefix of the names under which a contact or a single call stores its overrides.
 pub const OVERRIDE_PREFIX: &str = "override.";

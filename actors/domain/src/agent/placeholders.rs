@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::{
-    Agent,
     disclosure::BUSINESS,
+    object::Agent,
     tools::{BuiltInTool, BuiltInTools},
 };
 use crate::template::{MAIL_VARIABLES, SYSTEM_VARIABLES, is_blank, placeholders};

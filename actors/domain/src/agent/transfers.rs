@@ -4,20 +4,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Problem,
-    document::at,
-    rules::can_be_dialed,
-    shape::{Mode, Walk},
-    table::TRANSFER_RULE,
+    schema::{
+        rules::{SIP_CHARS, can_be_dialed},
+        shape::{Mode, Walk, at},
+        table::TRANSFER_RULE,
+    },
     tools::{NumberTransfer, TransferDestination, TransferToNumber},
 };
 use crate::{
     phone_number::PhoneNumber,
+    problem::Problem,
     transfer::{Destination, TransferKind},
 };
-
-/// Longest SIP address, in characters.
-pub(super) const SIP_CHARS: usize = 512;
 
 /// Path of the tool in an agent's document.
 const TOOL: &str = "conversationConfig.agent.prompt.builtInTools.transferToNumber";

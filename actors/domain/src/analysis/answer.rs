@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     evidence::Sought,
-    issues_by_rule, moments,
+    moments,
     sentiment::{label, rounded},
     subject::Subject,
     values::{checked, in_words},
@@ -62,7 +62,7 @@ pub(super) fn read(answer: &Value, subject: &Subject<'_>) -> Result<Analysis, Un
         true => Vec::new(),
         false => data(list(answer, "data")?, subject),
     };
-    let mut issues = issues_by_rule(subject);
+    let mut issues = subject.found_by_rule().issues;
     if subject.tracks_issues() {
         // The model describes the issues in its own words.
         issues = texts(list(answer, "issues")?);

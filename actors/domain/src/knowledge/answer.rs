@@ -3,7 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Excerpt, Library, index::Hit, language::Language, question::Question, sentence, words};
+use super::{
+    Excerpt, Library,
+    index::Hit,
+    language::{self, Language},
+    question::Question,
+    sentence, words,
+};
 
 /// Share of the question that a passage must cover, weighted by the significance of each word.
 const SURE: f32 = 0.5;
@@ -108,7 +114,7 @@ fn sentences<'a>(languages: &[Language], excerpt: &'a Excerpt) -> Vec<Sentence<'
 
 fn terms(languages: &[Language], text: &str) -> BTreeSet<Box<str>> {
     let terms =
-        words::tokens(text).flat_map(|token| languages.iter().map(move |language| words::term(&token, *language)));
+        language::tokens(text).flat_map(|token| languages.iter().map(move |language| words::term(&token, *language)));
     terms.collect()
 }
 

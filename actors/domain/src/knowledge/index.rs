@@ -4,7 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{language::Language, question::Question, words};
+use super::{
+    language::{self, Language},
+    question::Question,
+    words,
+};
 
 /// A passage that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,7 +117,7 @@ impl Index {
         };
         let mut seen = BTreeSet::new();
         let spoken = Language::guess(text);
-        let tokens = words::tokens(text).filter(|token| !words::is_stop_word(token, spoken));
+        let tokens = language::tokens(text).filter(|token| !language::is_stop_word(token, spoken));
         tokens
             .map(|token| {
                 let terms = languages.iter().map(|language| words::term(&token, *language));

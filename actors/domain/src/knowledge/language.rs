@@ -1,10 +1,10 @@
 //! Languages of documents and callers: detected by their function words, stemmed with Snowball's rules.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet, sync::LazyLock};
 
 use rust_stemmers::{Algorithm, Stemmer};
-
-use super::words::{is_stop_word, tokens};
+use unicode_normalization::UnicodeNormalization;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// Number of words from which a text's language is detected.
 const TELLING_WORDS: usize = 2_000;
@@ -20,7 +20,7 @@ pub(super) enum Language {
 }
 
 /// Function words, which do not tell what is asked for.
-pub(super) const STOP_WORDS: [(Language, &str); 5] = [
+const STOP_WORDS: [(Language, &str); 5] = [
     (
         Language::English,
         "a about actually ahead all also am an and any anything are as at be been but by can could did do does doing don \
@@ -64,6 +64,12 @@ pub(super) const STOP_WORDS: [(Language, &str); 5] = [
     ),
 ];
 
+/// Longest word, in bytes, that is indexed; a longer one tells nothing and slows down the stemmer.
+const LONGEST_WORD: usize = 64;
+
+static STOPPED: LazyLock<[(Language, HashSet<&str>); 5]> =
+    LazyLock::new(|| STOP_WORDS.map(|(language, words)| (language, words.split_whitespace().collect())));
+
 /// Endings of Hindi nouns, adjectives and verbs, longest first (after Ramanathan and Rao, 2003).
 const HINDI_ENDINGS: [&str; 18] = [
     "\u{93f}\u{92f}\u{94b}\u{902}", // iyon
@@ -85,6 +91,23 @@ const HINDI_ENDINGS: [&str; 18] = [
     "\u{942}",        // u, long
     "\u{93f}",        // i, short
 ];
+
+/// Splits a text into lower-case words. Elisions (`l'hôtel`) and endings after an apostrophe are separate words.
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = String> {
+    text.unicode_words()
+        .flat_map(|word| word.split(['\'', '\u{2019}', '.', '_']))
+        .filter(|word| word.len() <= LONGEST_WORD)
+        .map(|word| word.nfkc().collect::<String>().to_lowercase())
+        .filter(|word| word.chars().nth(1).is_some() || word.chars().any(char::is_numeric))
+}
+
+/// Returns whether a word is a function word of its language, or of any language if it is unknown.
+pub(super) fn is_stop_word(token: &str, language: Option<Language>) -> bool {
+    let mut lists = STOPPED
+        .iter()
+        .filter(|(of, _)| language.is_none_or(|language| *of == language));
+    lists.any(|(_, words)| words.contains(token))
+}
 
 impl Language {
     /// Returns the language of a document; English if it cannot be detected.

@@ -1,20 +1,10 @@
 //! Words of a text in the form the index stores: split by Unicode's rules, in lower case, without function words.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::LazyLock,
-};
+use std::collections::HashMap;
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
-use unicode_segmentation::UnicodeSegmentation;
 
-use super::language::{Language, STOP_WORDS};
-
-/// Longest word, in bytes, that is indexed; a longer one tells nothing and slows down the stemmer.
-const LONGEST_WORD: usize = 64;
-
-static STOPPED: LazyLock<[(Language, HashSet<&str>); 5]> =
-    LazyLock::new(|| STOP_WORDS.map(|(language, words)| (language, words.split_whitespace().collect())));
+use super::language::{Language, is_stop_word, tokens};
 
 /// Terms of texts, cached per word, because stemming is most of the work.
 #[derive(Default)]
@@ -44,23 +34,6 @@ impl Words {
         languages.sort_unstable();
         languages
     }
-}
-
-/// Splits a text into lower-case words. Elisions (`l'hôtel`) and endings after an apostrophe are separate words.
-pub(super) fn tokens(text: &str) -> impl Iterator<Item = String> {
-    text.unicode_words()
-        .flat_map(|word| word.split(['\'', '\u{2019}', '.', '_']))
-        .filter(|word| word.len() <= LONGEST_WORD)
-        .map(|word| word.nfkc().collect::<String>().to_lowercase())
-        .filter(|word| word.chars().nth(1).is_some() || word.chars().any(char::is_numeric))
-}
-
-/// Returns whether a word is a function word of its language, or of any language if it is unknown.
-pub(super) fn is_stop_word(token: &str, language: Option<Language>) -> bool {
-    let mut lists = STOPPED
-        .iter()
-        .filter(|(of, _)| language.is_none_or(|language| *of == language));
-    lists.any(|(_, words)| words.contains(token))
 }
 
 /// Returns the indexed form of a word: its stem, without accents.

@@ -1,5 +1,7 @@
 //! How people write a number: digits, their layout, and what may be a second number or an extension.
 
+use super::reason::Reason;
+
 /// Fewest digits before a separator for what follows to be called an extension.
 const FEWEST_BEFORE: usize = 6;
 
@@ -18,7 +20,7 @@ pub(super) struct Written {
 }
 
 /// Reads a text. Returns the reason if it contains anything but a number's digits and layout.
-pub(super) fn read(text: &str) -> Result<Written, String> {
+pub(super) fn read(text: &str) -> Result<Written, Reason> {
     let visible: String = text.chars().filter(|c| !is_invisible(*c)).collect();
     let visible = visible.trim();
     let scheme = visible.get(..4).filter(|scheme| scheme.eq_ignore_ascii_case("tel:"));
@@ -66,11 +68,11 @@ impl Written {
         }
     }
 
-    fn foreign(&self, rest: &str, c: char) -> String {
+    fn foreign(&self, rest: &str, c: char) -> Reason {
         if self.digits.len() >= FEWEST_BEFORE && (c.is_ascii_alphabetic() || matches!(c, '#' | ';' | ',' | '*' | ':')) {
-            left_out(rest)
+            Reason::more(rest)
         } else {
-            WHAT_TO_WRITE.to_owned()
+            Reason::NoNumber
         }
     }
 
@@ -87,7 +89,7 @@ impl Written {
 }
 
 /// Returns the reason if a text is a date, or a number with decimals as programs write it.
-fn is_something_else(text: &str) -> Option<String> {
+fn is_something_else(text: &str) -> Option<Reason> {
     let parts: Vec<&str> = text.split(['.', '-', '/']).collect();
     let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let within = |part: &str, most: u32| part.len() <= 2 && part.parse().is_ok_and(|value| (1..=most).contains(&value));
@@ -96,33 +98,15 @@ fn is_something_else(text: &str) -> Option<String> {
         [whole, decimals] if text.contains('.') && decimals.bytes().all(|b| b == b'0') => {
             let digits = whole.strip_prefix('+').unwrap_or(whole);
             let is_float = digits.len() >= FEWEST_BEFORE && is_number(&digits) && (1..=2).contains(&decimals.len());
-            is_float.then(|| {
-                format!("`.{decimals}` is a decimal that a program added; format the column as text, and {WRITE_CODE}")
-            })
+            is_float.then(|| Reason::Decimals((*decimals).to_owned()))
         }
         [a, b, c] if parts.iter().all(is_number) => {
             let days_first = (within(a, 31) && within(b, 12) || within(a, 12) && within(b, 31)) && is_year(c);
             let is_date = days_first || is_year(a) && within(b, 12) && within(c, 31);
-            is_date.then(|| format!("it is a date; {WRITE_CODE}"))
+            is_date.then_some(Reason::Date)
         }
         _ => None,
     }
-}
-
-/// The way out for digits that may have another country code.
-pub(super) const WRITE_CODE: &str = "write + and the country code first";
-
-/// The way out for numbers without a country code.
-pub(super) const WITHOUT_CODE: &str = "it has no country code; write + and the code first, such as +15551234567, or set \
-                                       `defaultCountry`";
-
-/// The way out, where no better one is known.
-pub(super) const WHAT_TO_WRITE: &str = "write + and 7 to 15 digits, such as +15551234567";
-
-/// Returns the reason for a text that has more than one number.
-pub(super) fn left_out(rest: &str) -> String {
-    let rest: String = rest.trim().chars().take(20).collect();
-    format!("`{rest}` behind the number is a second one, a range or an extension; leave it out")
 }
 
 /// Returns whether a character only separates or marks digits.

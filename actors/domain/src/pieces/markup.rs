@@ -26,14 +26,14 @@ const COMMENT_BYTES: usize = 2_000;
 
 /// Parses `[words](address)`, `[words][name]`, and a footnote's `[^1]`, which has no words.
 pub(super) fn link(text: &str, over: bool) -> Found {
-    let words = match closed(text, ('[', ']'), WORDS_BYTES) {
+    let words = match closed(text, '[', ']', WORDS_BYTES) {
         Closed::At(end) => end,
         Closed::Never => return Found::Text,
         Closed::NotYet => return Found::unfinished(over),
     };
     let inner = &text[1..words];
     let behind = &text[words + 1..];
-    let brackets = match behind.chars().next() {
+    let (open, close) = match behind.chars().next() {
         None if !over => return Found::Open,
         Some('(') => ('(', ')'),
         Some('[') => ('[', ']'),
@@ -45,7 +45,7 @@ pub(super) fn link(text: &str, over: bool) -> Found {
         }
         _ => return Found::Text,
     };
-    match closed(behind, brackets, ADDRESS_BYTES) {
+    match closed(behind, open, close, ADDRESS_BYTES) {
         Closed::At(end) => Found::Markup {
             bytes: words + 1 + end + 1,
             text: inner.to_owned(),
@@ -75,7 +75,7 @@ enum Closed {
 }
 
 /// Finds the end of the bracket at the beginning, in the same line and within this many bytes.
-fn closed(text: &str, (open, close): (char, char), within: usize) -> Closed {
+fn closed(text: &str, open: char, close: char, within: usize) -> Closed {
     let (mut depth, mut escaped) = (0_usize, false);
     for (at, c) in text.char_indices() {
         if at >= within || c == '\n' {

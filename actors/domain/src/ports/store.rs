@@ -59,57 +59,37 @@ pub use tools::*;
 pub use transfer_rules::*;
 pub use webhooks::*;
 
-/// The whole store.
-pub trait Store:
-    DirectoryStore
-    + ApiKeyStore
-    + SessionStore
-    + ErasureStore
-    + IdempotencyStore
-    + KnowledgeStore
-    + CampaignStore
-    + CampaignReadStore
-    + NodeStore
-    + AttemptStore
-    + CallStore
-    + InboundStore
-    + RecordStore
-    + ReturnStore
-    + SafeguardStore
-    + DeliveryStore
-    + AppointmentStore
-    + ToolStore
-    + TransferRuleStore
-    + AccountEventStore
-    + EventSignalling
-    + WebhookStore
-    + AnalyticsStore
-{
+macro_rules! store {
+    ($($port:ident),* $(,)?) => {
+        /// The whole store.
+        pub trait Store: $($port +)* {}
+
+        impl<T: $($port +)*> Store for T {}
+    };
 }
 
-impl<T> Store for T where
-    T: DirectoryStore
-        + ApiKeyStore
-        + SessionStore
-        + ErasureStore
-        + IdempotencyStore
-        + KnowledgeStore
-        + CampaignStore
-        + CampaignReadStore
-        + NodeStore
-        + AttemptStore
-        + CallStore
-        + InboundStore
-        + RecordStore
-        + ReturnStore
-        + SafeguardStore
-        + DeliveryStore
-        + AppointmentStore
-        + ToolStore
-        + TransferRuleStore
-        + AccountEventStore
-        + EventSignalling
-        + WebhookStore
-        + AnalyticsStore
-{
-}
+store!(
+    DirectoryStore,
+    ApiKeyStore,
+    SessionStore,
+    ErasureStore,
+    IdempotencyStore,
+    KnowledgeStore,
+    CampaignStore,
+    CampaignReadStore,
+    NodeStore,
+    AttemptStore,
+    CallStore,
+    InboundStore,
+    RecordStore,
+    ReturnStore,
+    SafeguardStore,
+    DeliveryStore,
+    AppointmentStore,
+    ToolStore,
+    TransferRuleStore,
+    AccountEventStore,
+    EventSignalling,
+    WebhookStore,
+    AnalyticsStore,
+);

@@ -4,10 +4,7 @@ use std::fmt::Write;
 
 use chrono_tz::Tz;
 
-use super::{
-    GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, conversation::without_brackets, delivery, knowledge,
-    language, message::Tool, notes, tools::entity_lines,
-};
+use super::{conversation::without_brackets, delivery, knowledge, language, message::Tool, notes, tools::entity_lines};
 use crate::{
     ports::{
         language_model::{NoteScope, ReplyRequest},
@@ -15,6 +12,16 @@ use crate::{
     },
     template::{self, Place},
 };
+
+/// Heading in the instructions, after the agent's own prompt.
+pub const LINE_HEADING: &str = "# The line";
+/// Heading in the instructions above the agent's name.
+pub const NAME_HEADING: &str = "# Name";
+/// Heading in the instructions above the greeting.
+pub const GREETING_HEADING: &str = "# Greeting";
+/// Rule for an agent that honours opt-outs.
+pub const OPT_OUT_RULE: &str = "- If they ask never to be called again, promise that and call `endCall` with the reason `opt_out`; if \
+     you are not sure that they do, ask once.";
 
 /// Note on how the call reaches a model and how its words reach the call, independent of the agent's own manner.
 const THE_LINE: &str = "You are on a live telephone call. Everything you write is spoken aloud, so write only the words to be said: no markup, no lists, no emoji, no stage directions, unless voices or audio tags are told of below. What the other person says is written down by a machine that may mishear. Lines in square brackets are notes from the line: nobody said them, never say or write such a note. Your own earlier words are shown as far as they were heard.";

@@ -9,7 +9,7 @@ use chrono::{Datelike, Days, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, T
 use chrono_tz::{GapInfo, Tz};
 use serde::{Deserialize, Serialize};
 
-use super::Mode;
+use super::mode::Mode;
 use crate::time::Timestamp;
 
 /// Minutes of a day.

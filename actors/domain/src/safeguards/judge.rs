@@ -6,7 +6,11 @@ use chrono::{Days, NaiveTime, TimeZone};
 use chrono_tz::Tz;
 use serde_json::json;
 
-use super::{CallsPerNumber, DailyCalls, Mode, Rule, Safeguards, zones::zones_of};
+use super::{
+    mode::{Mode, Rule},
+    rules::{CallsPerNumber, DailyCalls, Safeguards},
+    zones::zones_of,
+};
 use crate::{
     history::{EventFact, Fact},
     phone_number::PhoneNumber,

@@ -1,7 +1,8 @@
 //! The graph of an agent within its account.
 
 use super::{
-    findings::{Finding, Known, References, findings},
+    finding::Finding,
+    findings::{Known, References, findings},
     graph::Graph,
 };
 use crate::{

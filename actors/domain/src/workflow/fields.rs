@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::findings::Found;
+use super::finding::Found;
 use crate::suggestion::suggestion;
 
 /// Fields of the official types that have no effect.
@@ -96,19 +96,19 @@ pub(super) fn report_node(path: &str, given: &Value, found: &mut Found) {
     let kind = given.get("type").and_then(Value::as_str).unwrap_or_default();
     if let Some(own) = of_node(kind) {
         let known = [&OF_EVERY_NODE[..], own].concat();
-        report(path, given, (&format!("a node of type `{kind}`"), &known), found);
+        report(path, given, &format!("a node of type `{kind}`"), &known, found);
     }
 }
 
 /// Reports the fields of an edge that have no effect.
 pub(super) fn report_edge(path: &str, given: &Value, found: &mut Found) {
-    report(path, given, ("an edge", &OF_EDGE), found);
+    report(path, given, "an edge", &OF_EDGE, found);
 }
 
-fn report(path: &str, given: &Value, (owner, known): (&str, &[&str]), found: &mut Found) {
+fn report(path: &str, given: &Value, owner: &str, known: &[&str], found: &mut Found) {
     if let Value::Array(items) = given {
         for (index, item) in items.iter().enumerate() {
-            report(&format!("{path}[{index}]"), item, (owner, known), found);
+            report(&format!("{path}[{index}]"), item, owner, known, found);
         }
     }
     for (name, value) in given.as_object().into_iter().flatten() {
@@ -123,8 +123,8 @@ fn report(path: &str, given: &Value, (owner, known): (&str, &[&str]), found: &mu
         } else if !known.contains(&name.as_str()) {
             let likely = suggestion(name, known);
             found.warn(&path, format!("is not a field of {owner} and has no effect{likely}"));
-        } else if let Some(below) = within(name) {
-            report(&path, value, below, found);
+        } else if let Some((owner, known)) = within(name) {
+            report(&path, value, owner, known, found);
         }
     }
 }

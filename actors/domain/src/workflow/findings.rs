@@ -6,76 +6,10 @@ use std::collections::BTreeSet;
 
 use super::{
     expression::Expression,
-    graph::{Edge, Graph, Message, NodeKind, PhoneDestination, Test},
+    finding::{Finding, Found},
+    graph::{Graph, Message, NodeKind, PhoneDestination, Test},
 };
-use crate::{agent::Agent, problem::shortened, template::SYSTEM_VARIABLES, transfer::TransferKind};
-
-/// Maximum number of blocking findings, and of warnings.
-const MOST_FINDINGS: usize = 100;
-/// Nodes or edges named in a message.
-const LISTED: usize = 5;
-/// Longest path or message, in characters.
-const FINDING_CHARS: usize = 500;
-
-/// Something to report about a graph.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// Dotted path in the agent, such as `workflow.edges.e1.target`.
-    pub path: String,
-    /// Message for people.
-    pub message: String,
-    /// Whether the graph cannot be used because of it. Otherwise a part has no effect.
-    pub blocks: bool,
-}
-
-impl std::fmt::Display for Finding {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}` {}", self.path, self.message)
-    }
-}
-
-/// Findings in the order in which they were made. Of each kind, those beyond the first hundred are dropped.
-#[derive(Debug, Default)]
-pub(super) struct Found(Vec<Finding>);
-
-impl Found {
-    /// Adds the reason why the graph cannot be used.
-    pub(super) fn block(&mut self, path: &str, message: impl Into<String>) {
-        self.add(path, message.into(), true);
-    }
-
-    /// Adds a part without effect.
-    pub(super) fn warn(&mut self, path: &str, message: impl Into<String>) {
-        self.add(path, message.into(), false);
-    }
-
-    fn add(&mut self, path: &str, message: String, blocks: bool) {
-        if self.count(blocks) < MOST_FINDINGS {
-            self.0.push(Finding {
-                path: shortened(path.to_owned(), FINDING_CHARS),
-                message: shortened(message, FINDING_CHARS),
-                blocks,
-            });
-        }
-    }
-
-    fn count(&self, blocks: bool) -> usize {
-        self.0.iter().filter(|finding| finding.blocks == blocks).count()
-    }
-
-    /// Returns whether further parts without effect are dropped.
-    pub(super) fn is_full(&self) -> bool {
-        self.count(false) >= MOST_FINDINGS
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn list(self) -> Vec<Finding> {
-        self.0
-    }
-}
+use crate::{agent::Agent, template::SYSTEM_VARIABLES, transfer::TransferKind};
 
 /// Things outside a graph that it may refer to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -167,7 +101,7 @@ fn report_blanks(graph: &Graph, found: &mut Found) {
     }
     for (id, edge) in &graph.edges {
         let is_blank = |test: &Test| matches!(test, Test::Llm { condition } if condition.trim().is_empty());
-        for (field, _) in tests(edge).filter(|(_, test)| is_blank(test)) {
+        for (field, _) in edge.tests().filter(|(_, test)| is_blank(test)) {
             let message = "is blank; write when the edge is taken";
             found.block(&format!("workflow.edges.{id}.{field}.condition"), message);
         }
@@ -250,7 +184,7 @@ fn report_values(graph: &Graph, known: &BTreeSet<String>, found: &mut Found) {
         }
     }
     for (id, edge) in &graph.edges {
-        expressions.extend(tests(edge).filter_map(|(field, test)| match test {
+        expressions.extend(edge.tests().filter_map(|(field, test)| match test {
             Test::Expression { expression } => Some((format!("workflow.edges.{id}.{field}"), expression)),
             _ => None,
         }));
@@ -289,20 +223,4 @@ fn needed(to: &PhoneDestination) -> (&'static str, &'static str) {
             ("sipUri", "needs a SIP address, such as sip:desk@pbx.example")
         }
     }
-}
-
-/// Returns ids for a message: the first few, each in quotes and cut.
-pub(super) fn named(ids: impl IntoIterator<Item = impl std::fmt::Display>) -> String {
-    let ids = ids.into_iter().take(LISTED).map(|id| format!("`{id:.100}`"));
-    ids.collect::<Vec<_>>().join(", ")
-}
-
-/// Returns the conditions of an edge with the names of their fields.
-pub(super) fn tests(edge: &Edge) -> impl Iterator<Item = (&'static str, &Test)> {
-    let both = [
-        ("forwardCondition", &edge.forward_condition),
-        ("backwardCondition", &edge.backward_condition),
-    ];
-    both.into_iter()
-        .filter_map(|(name, condition)| Some((name, &condition.as_ref()?.test)))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{expression::Expression, findings::Finding};
+use super::{expression::Expression, finding::Finding};
 use crate::agent::{Entities, Entity};
 
 /// A graph.
@@ -213,6 +213,18 @@ pub(crate) struct Way {
     pub to: String,
     /// Whether it goes from target to source.
     pub backward: bool,
+}
+
+impl Edge {
+    /// Returns the conditions with the names of their fields.
+    pub(super) fn tests(&self) -> impl Iterator<Item = (&'static str, &Test)> {
+        let both = [
+            ("forwardCondition", &self.forward_condition),
+            ("backwardCondition", &self.backward_condition),
+        ];
+        both.into_iter()
+            .filter_map(|(name, condition)| Some((name, &condition.as_ref()?.test)))
+    }
 }
 
 impl Graph {

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::{
     expression::Question,
-    findings::tests,
     graph::{Graph, Test},
     step::{Candidate, Choice},
 };
@@ -109,7 +108,7 @@ pub fn by_words(
 /// Returns the paths of the conditions that are never judged without a model. Blank ones are findings of the graph.
 pub fn unjudged(graph: &Graph) -> Vec<String> {
     let edges = graph.edges.iter().flat_map(|(id, edge)| {
-        tests(edge).filter_map(move |(name, test)| match test {
+        edge.tests().filter_map(move |(name, test)| match test {
             Test::Llm { condition } => Some((format!("workflow.edges.{id}.{name}"), condition)),
             _ => None,
         })
@@ -201,7 +200,8 @@ impl Condition {
     /// Returns how well the words satisfy the condition, of whose own words this many were said.
     fn score(
         &self,
-        (said_number, said_yes): (Option<f64>, Option<bool>),
+        said_number: Option<f64>,
+        said_yes: Option<bool>,
         shared: usize,
         values: &BTreeMap<String, Value>,
     ) -> usize {
@@ -255,7 +255,7 @@ fn choice(conditions: &[&str], said: &str, values: &BTreeMap<String, Value>) -> 
                 true => counts_person,
                 false => heard.contains(*term),
             });
-            condition.score((said_number, said_yes), shared.count(), values)
+            condition.score(said_number, said_yes, shared.count(), values)
         };
         conditions.iter().zip(&words).map(score).collect()
     };

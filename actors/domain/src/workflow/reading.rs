@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     fields,
-    findings::{Found, named},
+    finding::{Found, named},
     graph::{Changes, Condition, Edge, Graph, Node, NodeKind, Test, Way},
 };
 use crate::agent::{Entity, Workflow, config_problems, graph_problems};

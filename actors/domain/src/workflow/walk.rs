@@ -193,7 +193,7 @@ impl<'a> Moving<'a> {
         let graph = self.graph;
         let entry = self.walk.at.take().filter(|entry| graph.node(entry).is_some());
         match entry.or_else(|| graph.start().map(str::to_owned)) {
-            Some(entry) => self.move_to(&entry, None, (Cause::Begin, None)),
+            Some(entry) => self.move_to(&entry, None, Cause::Begin, None),
             None => self.rest(),
         }
     }
@@ -259,7 +259,7 @@ impl<'a> Moving<'a> {
     fn judged(&mut self, choice: Choice, values: &[Option<Value>]) -> Next {
         self.walk.has_missed |= choice == Choice::Missed;
         match self.walk.phase.clone() {
-            Phase::Judging { heard, extracts } => self.decide(heard, &extracts, (choice, values)),
+            Phase::Judging { heard, extracts } => self.decide(heard, &extracts, choice, values),
             Phase::Valuing => {
                 self.update(values);
                 self.leave(false)

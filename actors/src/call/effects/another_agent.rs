@@ -37,7 +37,7 @@ pub(crate) fn bound(mut agent: Arc<Agent>, first: &Agent) -> Arc<Agent> {
 
 /// Returns the agent's own values of placeholders that this call does not fill otherwise.
 fn own_values_in<'a>(attempt: &'a ClaimedAttempt, agent: &'a Agent) -> impl Iterator<Item = (String, String)> + 'a {
-    own_values(agent, ([&attempt.saved_extra, &attempt.variables], &attempt.contact))
+    own_values(agent, [&attempt.saved_extra, &attempt.variables], &attempt.contact)
 }
 
 impl EffectHandler {

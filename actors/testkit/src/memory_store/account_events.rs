@@ -11,8 +11,8 @@ use domain::{
     id::{AccountEventId, AccountId, AttemptId, CampaignId},
     phone_number::PhoneNumber,
     ports::store::{
-        AccountEvent, AccountEventStore, AccountEventType, CallForEvent, EventSignalling, EventSignals, StateChange,
-        StoreResult, campaign_change,
+        AccountEvent, AccountEventStore, AccountEventType, CallForEvent, CampaignStatus, EventSignalling, EventSignals,
+        StateChange, StoreResult,
     },
     time::Timestamp,
 };
@@ -25,6 +25,18 @@ pub(super) struct Feed {
     /// Number of events whose deliveries were created.
     delivered: usize,
     signals: Arc<EventSignals>,
+}
+
+/// Returns the members of the data of a campaign's change.
+fn campaign_change(before: CampaignStatus, now: CampaignStatus, reason: Option<&str>) -> Map<String, Value> {
+    let mut detail = Map::from_iter([
+        ("status".to_owned(), json!(now.as_str())),
+        ("previousStatus".to_owned(), json!(before.as_str())),
+    ]);
+    if let Some(reason) = reason {
+        detail.insert("reason".into(), json!(reason));
+    }
+    detail
 }
 
 impl Tables {

@@ -136,11 +136,12 @@ impl CampaignReadStore for MemoryStore {
     async fn changed_conversations(
         &self,
         campaign: CampaignId,
-        after: (Timestamp, AttemptId),
+        after: Timestamp,
+        after_id: AttemptId,
         limit: i64,
     ) -> StoreResult<Vec<ChangedConversation>> {
         let mut changes = self.open()?.changes(campaign)?;
-        changes.retain(|change| (change.changed_at, change.id) > after);
+        changes.retain(|change| (change.changed_at, change.id) > (after, after_id));
         changes.truncate(usize::try_from(limit).unwrap_or(0));
         Ok(changes)
     }

@@ -300,9 +300,12 @@ pub async fn an_end_that_is_written_late_is_a_change_of_that_time(fixture: Fixtu
     let late = scene.dialing(campaign).await;
     scene.clock.advance(Duration::from_secs(100));
     let read_until = scene.dialing(campaign).await;
-    let (place, now) = ((scene.now(), read_until.attempt), scene.now());
+    let now = scene.now();
     told_late(&scene, late, true).await;
-    let changes = store.changed_conversations(campaign, place, 9).await.unwrap();
+    let changes = store
+        .changed_conversations(campaign, now, read_until.attempt, 9)
+        .await
+        .unwrap();
     let found: Vec<_> = changes.iter().map(|change| (change.id, change.changed_at)).collect();
     assert_eq!(found, [(late.attempt, now.plus(Duration::from_secs(135)))]);
     let latest = store.latest_conversations(campaign, 1).await.unwrap();

@@ -244,8 +244,11 @@ pub async fn a_call_is_found_by_its_person_until_that_is_erased(fixture: Fixture
         extra: Map::new(),
     };
     assert_eq!(of_row, nobody);
-    let changes = (Timestamp(0), AttemptId::FIRST);
-    let changed = scene.store.changed_conversations(campaign, changes, 9).await.unwrap();
+    let changed = scene
+        .store
+        .changed_conversations(campaign, Timestamp(0), AttemptId::FIRST, 9)
+        .await
+        .unwrap();
     assert!(changed.iter().all(|change| change.who.name.is_none()), "{changed:?}");
     let events = published(&scene).await;
     let of_calls = events.iter().filter(|event| event.attempt.is_some());

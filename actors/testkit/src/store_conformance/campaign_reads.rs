@@ -100,7 +100,7 @@ pub async fn changes_of_conversations_are_read_in_their_order(fixture: Fixture) 
     let store = &scene.store;
     let campaign = scene.running(0..4).await;
     let from_start = (Timestamp(i64::MIN), AttemptId::FIRST);
-    let read = async |after| store.changed_conversations(campaign, after, 10).await.unwrap();
+    let read = async |(after, id)| store.changed_conversations(campaign, after, id, 10).await.unwrap();
     let place = |change: &ChangedConversation| (change.changed_at, change.id);
 
     // A claim that was not dialed may go without a trace.
@@ -124,7 +124,10 @@ pub async fn changes_of_conversations_are_read_in_their_order(fixture: Fixture) 
     let ended = read(place(&dialing[1])).await;
     let short: Vec<_> = ended.iter().map(|c| (c.id, c.status)).collect();
     assert_eq!(short, [(first.attempt, ConversationStatus::Failed)]);
-    let limited = store.changed_conversations(campaign, from_start, 1).await.unwrap();
+    let limited = store
+        .changed_conversations(campaign, from_start.0, from_start.1, 1)
+        .await
+        .unwrap();
     assert_eq!(limited, dialing[1..]);
 
     // The newest conversations, and those in progress however old.
@@ -137,7 +140,9 @@ pub async fn changes_of_conversations_are_read_in_their_order(fixture: Fixture) 
         .unwrap();
     assert_eq!(latest(1).await.len(), 1);
     assert_eq!(latest(0).await, []);
-    let unknown = store.changed_conversations(CampaignId::new(), from_start, 1).await;
+    let unknown = store
+        .changed_conversations(CampaignId::new(), from_start.0, from_start.1, 1)
+        .await;
     assert_eq!(unknown, Err(StoreError::NotFound));
     let stop = StateChange {
         cancel_waiting: true,

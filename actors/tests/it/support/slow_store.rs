@@ -216,7 +216,7 @@ slowly! {
     }
     CampaignReadStore {
         contact_results(campaign: CampaignId, filter: ResultFilter, from: i64, limit: i64) -> ContactPage;
-        changed_conversations(campaign: CampaignId, after: (Timestamp, AttemptId), limit: i64) -> Vec<ChangedConversation>;
+        changed_conversations(campaign: CampaignId, after: Timestamp, after_id: AttemptId, limit: i64) -> Vec<ChangedConversation>;
         recent_dials(campaign: CampaignId, minutes: i64) -> RecentDials;
         latest_conversations(campaign: CampaignId, newest: i64) -> Vec<ChangedConversation>;
         saved_by_number(account: AccountId, numbers: &[PhoneNumber]) -> Vec<ContactRow>;

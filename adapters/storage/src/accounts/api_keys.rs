@@ -16,7 +16,7 @@ use crate::{
     accounts,
     engine::{
         SqlStore, Work, locks,
-        rows::{Columns, affected, composed, found, unavailable, unique},
+        rows::{Columns, Fetch, affected, composed, found, unavailable, unique},
     },
 };
 
@@ -69,11 +69,7 @@ async fn with_prefix(work: Work<'_>, prefix: String) -> StoreResult<Vec<FoundKey
         "SELECT a.id, a.email, a.default_country, a.timezone, k.* FROM ({ALL}) k JOIN accounts a ON a.id = k.account \
          WHERE k.prefix = $1"
     );
-    let rows = composed(sql)
-        .bind(prefix)
-        .fetch_all(work.conn)
-        .await
-        .map_err(unavailable)?;
+    let rows = composed(sql).bind(prefix).all(work.conn).await?;
     let found = |row: &AnyRow| {
         let stored = StoredApiKey {
             prefix: row.text("prefix")?,
@@ -91,8 +87,7 @@ async fn with_prefix(work: Work<'_>, prefix: String) -> StoreResult<Vec<FoundKey
 
 async fn of_account(work: Work<'_>, account: AccountId) -> StoreResult<Vec<ApiKeyRow>> {
     let sql = format!("SELECT * FROM ({ALL}) k WHERE k.account = $1 ORDER BY k.created_at DESC, k.key_id DESC");
-    let rows = composed(sql).bind(account.to_string()).fetch_all(work.conn).await;
-    rows.map_err(unavailable)?.iter().map(read).collect()
+    composed(sql).bind(account.to_string()).read_all(work.conn, read).await
 }
 
 fn read(row: &AnyRow) -> StoreResult<ApiKeyRow> {
@@ -123,10 +118,9 @@ fn unhex(text: &str) -> StoreResult<[u8; 32]> {
 async fn replace_own(mut work: Work<'_>, email: String, key: StoredApiKey, keep: Option<SessionId>) -> StoreResult<()> {
     let row = sqlx::query("SELECT * FROM accounts WHERE email = $1")
         .bind(email)
-        .fetch_optional(&mut *work.conn)
-        .await
-        .map_err(unavailable)?;
-    let account = accounts::read(&row.ok_or(StoreError::NotFound)?)?;
+        .existing(&mut *work.conn)
+        .await?;
+    let account = accounts::read(&row)?;
     locks::before_change(&mut work, account.id).await?;
     sessions::follow_key(&mut work, account.id, keep, &key).await?;
     sqlx::query("DELETE FROM api_keys WHERE account = $1")
@@ -234,7 +228,7 @@ mod tests {
         if !sql.starts_with("SELECT") {
             return affected(query, work.conn).await;
         }
-        let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+        let rows = query.all(work.conn).await?;
         Ok(rows.len() as u64)
     }
 

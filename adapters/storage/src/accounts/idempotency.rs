@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::engine::{
     SqlStore, Work,
-    rows::{Columns, affected, composed, unavailable},
+    rows::{Columns, Fetch, affected, composed},
 };
 
 /// Expired keys that one reservation deletes; more than it adds, so that their number only falls.
@@ -61,9 +61,8 @@ async fn held(work: Work<'_>, wanted: &Wanted) -> StoreResult<Reservation> {
     )
     .bind(wanted.account.to_string())
     .bind(wanted.key.clone())
-    .fetch_optional(work.conn)
-    .await
-    .map_err(unavailable)?;
+    .optional(work.conn)
+    .await?;
     // The key was released just now: the client may try again.
     let Some(row) = row else {
         return Ok(Reservation::InProgress);

@@ -17,7 +17,7 @@ use crate::{
     accounts,
     engine::{
         SqlStore, Work, locks,
-        rows::{AnyQuery, Columns, affected, composed, found, places, unavailable, unique},
+        rows::{AnyQuery, Columns, Fetch, affected, composed, found, places, unique},
     },
 };
 
@@ -87,7 +87,7 @@ fn read(row: &AnyRow) -> StoreResult<SessionRow> {
 async fn with_token(work: Work<'_>, token: TokenHash) -> StoreResult<Option<FoundSession>> {
     let now = work.now;
     let query = open_ones("AND s.hash = $3", now).bind(hex::encode(token));
-    let row = query.fetch_optional(work.conn).await.map_err(unavailable)?;
+    let row = query.optional(work.conn).await?;
     let found = |row: &AnyRow| {
         Ok(FoundSession {
             account: accounts::read(row)?,
@@ -101,8 +101,7 @@ async fn with_token(work: Work<'_>, token: TokenHash) -> StoreResult<Option<Foun
 async fn of_account(work: Work<'_>, account: AccountId) -> StoreResult<Vec<SessionRow>> {
     let newest_first = "AND s.account = $3 ORDER BY s.created_at DESC, s.id DESC";
     let query = open_ones(newest_first, work.now).bind(account.to_string());
-    let rows = query.fetch_all(work.conn).await;
-    rows.map_err(unavailable)?.iter().map(read).collect()
+    query.read_all(work.conn, read).await
 }
 
 async fn open(mut work: Work<'_>, token: TokenHash, with: OpenedWith) -> StoreResult<FoundSession> {
@@ -140,10 +139,9 @@ async fn use_link(work: &mut Work<'_>, link: TokenHash) -> StoreResult<AccountId
     let row = sqlx::query("SELECT account FROM login_links WHERE hash = $1 AND expires_at > $2")
         .bind(hex::encode(link))
         .bind(work.now.0)
-        .fetch_optional(&mut *work.conn)
-        .await
-        .map_err(unavailable)?;
-    let account = row.ok_or(StoreError::NotFound)?.id("account")?;
+        .existing(&mut *work.conn)
+        .await?;
+    let account = row.id("account")?;
     let delete = sqlx::query("DELETE FROM login_links WHERE hash = $1").bind(hex::encode(link));
     found(affected(delete, &mut *work.conn).await?)?;
     Ok(account)
@@ -197,11 +195,10 @@ async fn add_link(work: Work<'_>, email: String, token: TokenHash) -> StoreResul
 }
 
 async fn first(work: Work<'_>, limit: i64) -> StoreResult<Vec<Account>> {
-    let rows = sqlx::query("SELECT * FROM accounts ORDER BY created_at, id LIMIT $1")
+    sqlx::query("SELECT * FROM accounts ORDER BY created_at, id LIMIT $1")
         .bind(limit)
-        .fetch_all(work.conn)
-        .await;
-    rows.map_err(unavailable)?.iter().map(accounts::read).collect()
+        .read_all(work.conn, accounts::read)
+        .await
 }
 
 /// Lets the session `keep` go on with the new key of the account, if it was opened with the one that is replaced.

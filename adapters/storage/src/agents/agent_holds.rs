@@ -6,26 +6,22 @@ use domain::{
     agent::{named_numbers, referenced_agents},
     id::{AccountId, AgentId},
     phone_number::PhoneNumber,
-    ports::store::{HOLDERS_NAMED, Holder, NumberFilter, NumberUse, StoreError, StoreResult},
+    ports::store::{AgentRow, HOLDERS_NAMED, Holder, NumberFilter, NumberUse, StoreError, StoreResult},
 };
 use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use crate::engine::{
-    Work, locks,
-    rows::{AnyQuery, Columns, ROWS_PER_INSERT, affected, composed, insert_rows, places, unavailable, unique},
+    Work, holders, locks,
+    rows::{AnyQuery, Columns, Fetch, ROWS_PER_INSERT, affected, composed, insert_rows, places, unique},
 };
 
 /// Stores the references in an agent's document in place of the earlier ones. Returns `Stale` if a referenced
 /// agent is deleted, and `Exists("number")` if a number is not available.
-pub(crate) async fn hold(
-    work: &mut Work<'_>,
-    agent: (AccountId, AgentId),
-    document: &Map<String, Value>,
-) -> StoreResult<()> {
-    clear(work, agent.1).await?;
-    hold_agents(work, agent, document).await?;
-    hold_numbers(work, agent, document).await
+pub(crate) async fn hold(work: &mut Work<'_>, agent: &AgentRow) -> StoreResult<()> {
+    clear(work, agent.id).await?;
+    hold_agents(work, agent).await?;
+    hold_numbers(work, agent).await
 }
 
 /// Removes all references of an agent.
@@ -42,13 +38,12 @@ pub(crate) async fn clear(work: &mut Work<'_>, agent: AgentId) -> StoreResult<()
     Ok(())
 }
 
-async fn hold_agents(
-    work: &mut Work<'_>,
-    agent: (AccountId, AgentId),
-    document: &Map<String, Value>,
-) -> StoreResult<()> {
-    let (account, id) = agent;
-    let targets: BTreeSet<String> = referenced_agents(document).into_iter().map(|(_, text)| text).collect();
+async fn hold_agents(work: &mut Work<'_>, agent: &AgentRow) -> StoreResult<()> {
+    let (account, id) = (agent.account, agent.id);
+    let targets: BTreeSet<String> = referenced_agents(&agent.document)
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
     for target in targets.into_iter().filter(|target| *target != id.to_string()) {
         // Changes nothing, but a concurrent delete of that agent waits for this transaction or has come before it.
         let lock =
@@ -63,13 +58,8 @@ async fn hold_agents(
     Ok(())
 }
 
-async fn hold_numbers(
-    work: &mut Work<'_>,
-    agent: (AccountId, AgentId),
-    document: &Map<String, Value>,
-) -> StoreResult<()> {
-    let (account, id) = agent;
-    let numbers: Vec<(PhoneNumber, bool)> = named_numbers(document).into_iter().collect();
+async fn hold_numbers(work: &mut Work<'_>, agent: &AgentRow) -> StoreResult<()> {
+    let numbers: Vec<(PhoneNumber, bool)> = named_numbers(&agent.document).into_iter().collect();
     if !numbers.is_empty() {
         locks::before_agent_numbers(work).await?;
     }
@@ -78,15 +68,15 @@ async fn hold_numbers(
         let mut insert = insert_rows(head, chunk.len(), 4, "");
         for (number, answered) in chunk {
             insert = insert
-                .bind(id.to_string())
+                .bind(agent.id.to_string())
                 .bind(number.as_str().to_owned())
-                .bind(account.to_string())
+                .bind(agent.account.to_string())
                 .bind(i64::from(*answered));
         }
         // A unique index makes sure that only one agent answers a number.
         insert.execute(&mut *work.conn).await.map_err(unique("number"))?;
     }
-    if others_numbers(work, account, &numbers).await?.is_empty() {
+    if others_numbers(work, agent.account, &numbers).await?.is_empty() {
         Ok(())
     } else {
         Err(StoreError::Exists("number"))
@@ -116,7 +106,7 @@ async fn others_numbers(
     for chunk in numbers.chunks(ROWS_PER_INSERT) {
         let head = "SELECT phone_number FROM agent_numbers WHERE account <> $1 AND phone_number";
         let query = among(head, 2, chunk, |query| query.bind(account.to_string()));
-        for row in query.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+        for row in query.all(&mut *work.conn).await? {
             found.insert(row.number("phone_number")?);
         }
     }
@@ -141,9 +131,8 @@ pub(crate) async fn uses(
     .bind(after.unwrap_or_default())
     .bind(only.unwrap_or_default())
     .bind(limit.max(0))
-    .fetch_all(work.conn)
-    .await
-    .map_err(unavailable)?;
+    .all(work.conn)
+    .await?;
     let found = |row: &AnyRow| {
         Ok(NumberUse {
             phone_number: row.number("phone_number")?,
@@ -169,7 +158,7 @@ pub(crate) async fn taken(
     for chunk in answered.chunks(ROWS_PER_INSERT) {
         let head = "SELECT phone_number FROM agent_numbers WHERE agent <> $1 AND answered = 1 AND phone_number";
         let query = among(head, 2, chunk, |query| query.bind(own.clone()));
-        for row in query.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+        for row in query.all(&mut *work.conn).await? {
             taken.insert(row.number("phone_number")?);
         }
     }
@@ -188,18 +177,11 @@ pub(crate) async fn holders(work: &mut Work<'_>, account: AccountId, agent: Agen
     let calls = "SELECT id, phone_number AS name FROM attempts WHERE account = $1 AND agent = $2 \
                  AND status IN ('scheduled', 'in_progress') AND state <> 'final' \
                  AND (state <> 'queued' OR campaign IS NULL) ORDER BY id LIMIT $3";
-    let mut holders = Vec::new();
+    let mut found = Vec::new();
     for (kind, sql) in [("campaign", campaigns), ("agent", agents), ("call", calls)] {
         let query = sqlx::query(sql).bind(account.to_string()).bind(agent.to_string());
-        let query = query.bind(i64::try_from(HOLDERS_NAMED).unwrap_or(i64::MAX));
-        for row in query.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
-            holders.push(Holder {
-                kind,
-                id: row.text("id")?,
-                name: row.text("name")?,
-            });
-        }
+        found.extend(holders::holders(kind, query, work.conn).await?);
     }
-    holders.truncate(HOLDERS_NAMED);
-    Ok(holders)
+    found.truncate(HOLDERS_NAMED);
+    Ok(found)
 }

@@ -2,13 +2,13 @@
 
 use domain::{
     id::{AccountId, AgentId},
-    ports::store::{AGENT_VERSIONS_KEPT, AgentRow, AgentVersion, StoreError, StoreResult},
+    ports::store::{AGENT_VERSIONS_KEPT, AgentRow, AgentVersion, StoreResult},
 };
 use sqlx::any::AnyRow;
 
 use crate::engine::{
     Work,
-    rows::{Columns, Conditions, affected, to_json, unavailable},
+    rows::{Columns, Conditions, Fetch, affected, to_json},
 };
 
 /// Keeps the version of an agent that was just saved, and drops the ones that are too many.
@@ -35,14 +35,14 @@ pub(crate) async fn clear(work: &mut Work<'_>, agent: AgentId, version: i64) -> 
 
 pub(crate) async fn list(
     work: Work<'_>,
-    (account, agent): (AccountId, AgentId),
+    account: AccountId,
+    agent: AgentId,
     before: Option<i64>,
     limit: i64,
 ) -> StoreResult<Vec<AgentVersion>> {
     let known = sqlx::query("SELECT id FROM agents WHERE id = $1 AND account = $2 AND deleted_at IS NULL");
     let known = known.bind(agent.to_string()).bind(account.to_string());
-    let known = known.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
-    known.ok_or(StoreError::NotFound)?;
+    known.existing(&mut *work.conn).await?;
     let mut wanted = Conditions::default();
     wanted.and("agent = ?", [agent.to_string().into()]);
     if let Some(before) = before {
@@ -50,7 +50,7 @@ pub(crate) async fn list(
     }
     let head = "SELECT version, changed, saved_at FROM agent_versions";
     let query = wanted.query(head, "ORDER BY version DESC", limit);
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let rows = query.all(work.conn).await?;
     let version = |row: &AnyRow| {
         Ok(AgentVersion {
             version: row.int("version")?,

@@ -2,14 +2,14 @@
 
 use domain::{
     id::{AccountId, AgentId},
-    ports::store::{HOLDERS_NAMED, Holder, Removal, StoreError, StoreResult},
+    ports::store::{Holder, Removal, StoreError, StoreResult},
     time::Timestamp,
 };
 use sqlx::any::AnyRow;
 
 use crate::engine::{
-    Work,
-    rows::{AnyQuery, Columns, Conditions, affected, composed, places, unavailable},
+    Work, holders,
+    rows::{AnyQuery, Conditions, Fetch, affected, composed, places},
 };
 
 /// Ids in one statement.
@@ -33,10 +33,9 @@ pub(crate) async fn get<R: HeldRow>(work: Work<'_>, account: AccountId, id: Stri
     let row = composed(format!("SELECT {columns} FROM {table} WHERE id = $1 AND account = $2"))
         .bind(id)
         .bind(account.to_string())
-        .fetch_optional(work.conn)
-        .await
-        .map_err(unavailable)?;
-    R::read(&row.ok_or(StoreError::NotFound)?)
+        .existing(work.conn)
+        .await?;
+    R::read(&row)
 }
 
 pub(crate) async fn list<R: HeldRow>(
@@ -52,8 +51,7 @@ pub(crate) async fn list<R: HeldRow>(
     }
     let head = format!("SELECT {} FROM {}", R::COLUMNS, R::TABLE);
     let query = wanted.query(&head, "ORDER BY created_at DESC, id DESC", limit);
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
-    rows.iter().map(R::read).collect()
+    query.read_all(work.conn, R::read).await
 }
 
 /// Returns those rows of `ids` that are the account's.
@@ -68,7 +66,7 @@ pub(crate) async fn known<R: HeldRow>(work: &mut Work<'_>, account: AccountId, i
         );
         let query = composed(sql).bind(account.to_string());
         let query: AnyQuery<'_> = chunk.iter().fold(query, |query, id| query.bind(id.clone()));
-        for row in query.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+        for row in query.all(&mut *work.conn).await? {
             found.push(R::read(&row)?);
         }
     }
@@ -78,37 +76,20 @@ pub(crate) async fn known<R: HeldRow>(work: &mut Work<'_>, account: AccountId, i
 /// Deletes a row that no agent holds.
 pub(crate) async fn delete<R: HeldRow>(mut work: Work<'_>, account: AccountId, id: String) -> StoreResult<Removal> {
     get::<R>(work.again(), account, id.clone()).await?;
-    let holders = holders::<R>(&mut work, &id).await?;
-    if !holders.is_empty() {
-        return Ok(Removal::Held(holders));
+    let held = held_by::<R>(&mut work, &id).await?;
+    if !held.is_empty() {
+        return Ok(Removal::Held(held));
     }
     let row = composed(format!("DELETE FROM {} WHERE id = $1 AND account = $2", R::TABLE));
-    match affected(row.bind(id).bind(account.to_string()), work.conn).await {
-        // An agent referenced it since it was read.
-        Err(StoreError::NotFound) => Err(StoreError::Stale),
-        Err(other) => Err(other),
-        Ok(0) => Err(StoreError::NotFound),
-        Ok(_) => Ok(Removal::Done),
-    }
+    holders::delete(row.bind(id).bind(account.to_string()), work.conn).await
 }
 
-async fn holders<R: HeldRow>(work: &mut Work<'_>, id: &str) -> StoreResult<Vec<Holder>> {
+async fn held_by<R: HeldRow>(work: &mut Work<'_>, id: &str) -> StoreResult<Vec<Holder>> {
     let (table, column) = R::HELD_IN;
     let agents = composed(format!(
         "SELECT a.id, a.name FROM {table} h JOIN agents a ON a.id = h.agent WHERE h.{column} = $1 ORDER BY a.id LIMIT $2"
     ));
-    let query = agents
-        .bind(id.to_owned())
-        .bind(i64::try_from(HOLDERS_NAMED).unwrap_or(i64::MAX));
-    let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
-    let holder = |row: &AnyRow| {
-        Ok(Holder {
-            kind: "agent",
-            id: row.id::<AgentId>("id")?.to_string(),
-            name: row.text("name")?,
-        })
-    };
-    rows.iter().map(holder).collect()
+    holders::holders("agent", agents.bind(id.to_owned()), work.conn).await
 }
 
 /// Stores that an agent holds a row. Returns `Stale` if the row was deleted since it was read.

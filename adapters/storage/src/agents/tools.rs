@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use domain::{
     agent::referenced_tools,
-    id::{AccountId, AgentId, ToolId},
-    ports::store::{CREATED, HttpTool, KeyTicket, Removal, StoreError, StoreResult, ToolRow, ToolStore},
+    id::{AccountId, ToolId},
+    ports::store::{AgentRow, CREATED, HttpTool, KeyTicket, Removal, StoreError, StoreResult, ToolRow, ToolStore},
     time::Timestamp,
 };
-use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use super::held_rows::{self, HeldRow};
@@ -79,7 +78,7 @@ impl ToolStore for SqlStore {
     }
 
     async fn update_tool(&self, account: AccountId, id: ToolId, version: i64, new: HttpTool) -> StoreResult<ToolRow> {
-        self.change(account, move |work| Box::pin(update(work, (account, id), version, new)))
+        self.change(account, move |work| Box::pin(update(work, account, id, version, new)))
             .await
     }
 
@@ -127,7 +126,8 @@ async fn create(
 
 async fn update(
     mut work: Work<'_>,
-    (account, id): (AccountId, ToolId),
+    account: AccountId,
+    id: ToolId,
     version: i64,
     new: HttpTool,
 ) -> StoreResult<ToolRow> {
@@ -161,19 +161,18 @@ async fn update(
 
 /// Stores which tools an agent's document references; earlier references were cleared before. Returns `Stale`
 /// if a tool is deleted.
-pub(crate) async fn hold(
-    work: &mut Work<'_>,
-    (account, agent): (AccountId, AgentId),
-    document: &Map<String, Value>,
-) -> StoreResult<()> {
-    let named: BTreeSet<String> = referenced_tools(document).into_iter().map(|(_, text)| text).collect();
+pub(crate) async fn hold(work: &mut Work<'_>, agent: &AgentRow) -> StoreResult<()> {
+    let named: BTreeSet<String> = referenced_tools(&agent.document)
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
     let named: Vec<String> = named.into_iter().collect();
-    let found = held_rows::known::<ToolRow>(work, account, &named).await?;
+    let found = held_rows::known::<ToolRow>(work, agent.account, &named).await?;
     if found.len() != named.len() {
         return Err(StoreError::Stale);
     }
     for row in found {
-        held_rows::hold::<ToolRow>(work, agent, row.id.to_string()).await?;
+        held_rows::hold::<ToolRow>(work, agent.id, row.id.to_string()).await?;
     }
     Ok(())
 }

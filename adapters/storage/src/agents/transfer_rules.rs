@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use domain::{
     agent::{TransferRule, referenced_rules},
-    id::{AccountId, AgentId, TransferRuleId},
-    ports::store::{CREATED, KeyTicket, Removal, StoreError, StoreResult, TransferRuleRow, TransferRuleStore},
+    id::{AccountId, TransferRuleId},
+    ports::store::{
+        AgentRow, CREATED, KeyTicket, Removal, StoreError, StoreResult, TransferRuleRow, TransferRuleStore,
+    },
     time::Timestamp,
 };
-use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use super::held_rows::{self, HeldRow};
@@ -17,7 +18,7 @@ use crate::{
     accounts::idempotency,
     engine::{
         SqlStore, Work,
-        rows::{Columns, composed, containing, to_json, unavailable},
+        rows::{Columns, Fetch, composed, containing, to_json, unavailable},
     },
 };
 
@@ -82,7 +83,7 @@ impl TransferRuleStore for SqlStore {
         version: i64,
         new: TransferRule,
     ) -> StoreResult<TransferRuleRow> {
-        self.change(account, move |work| Box::pin(update(work, (account, id), version, new)))
+        self.change(account, move |work| Box::pin(update(work, account, id, version, new)))
             .await
     }
 
@@ -125,7 +126,8 @@ async fn create(
 
 async fn update(
     work: Work<'_>,
-    (account, id): (AccountId, TransferRuleId),
+    account: AccountId,
+    id: TransferRuleId,
     version: i64,
     new: TransferRule,
 ) -> StoreResult<TransferRuleRow> {
@@ -139,9 +141,8 @@ async fn update(
         .bind(id.to_string())
         .bind(account.to_string())
         .bind(version)
-        .fetch_optional(&mut *work.conn)
-        .await
-        .map_err(unavailable)?;
+        .optional(&mut *work.conn)
+        .await?;
     match row {
         Some(row) => TransferRuleRow::read(&row),
         None => {
@@ -154,40 +155,35 @@ async fn update(
 /// Stores which rules an agent's document names; earlier ones were cleared before. Other texts, rules of other accounts and
 /// ids that were named before, by this agent or by the one that it copies, are ignored. Otherwise the rule was just
 /// deleted: `Stale`.
-pub(crate) async fn hold(
-    work: &mut Work<'_>,
-    (account, agent): (AccountId, AgentId),
-    document: &Map<String, Value>,
-) -> StoreResult<()> {
-    let named: BTreeSet<String> = referenced_rules(document).into_iter().map(|(_, text)| text).collect();
+pub(crate) async fn hold(work: &mut Work<'_>, agent: &AgentRow) -> StoreResult<()> {
+    let named: BTreeSet<String> = referenced_rules(&agent.document)
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
     let named: Vec<String> = named.into_iter().collect();
-    let found = held_rows::known::<TransferRuleRow>(work, account, &named).await?;
+    let found = held_rows::known::<TransferRuleRow>(work, agent.account, &named).await?;
     for id in &named {
         match found.iter().any(|row| row.id.to_string() == *id) {
-            true => held_rows::hold::<TransferRuleRow>(work, agent, id.clone()).await?,
-            false if id.parse::<TransferRuleId>().is_ok() => require_named_before(work, (account, agent), id).await?,
+            true => held_rows::hold::<TransferRuleRow>(work, agent.id, id.clone()).await?,
+            false if id.parse::<TransferRuleId>().is_ok() => require_named_before(work, agent, id).await?,
             false => {}
         }
     }
     Ok(())
 }
 
-async fn require_named_before(
-    work: &mut Work<'_>,
-    (account, agent): (AccountId, AgentId),
-    rule: &str,
-) -> StoreResult<()> {
+async fn require_named_before(work: &mut Work<'_>, agent: &AgentRow, rule: &str) -> StoreResult<()> {
     let query = sqlx::query(
         "SELECT id FROM agents WHERE account = $1 AND id <> $2 AND deleted_at IS NULL AND document LIKE $3 ESCAPE '!' \
          UNION ALL SELECT v.agent FROM agent_versions v JOIN agents g ON g.id = v.agent AND v.version = g.version - 1 \
          WHERE g.id = $2 AND v.document LIKE $3 ESCAPE '!' \
          UNION ALL SELECT id FROM transfer_rules WHERE id = $4 LIMIT 1",
     );
-    let query = query.bind(account.to_string()).bind(agent.to_string());
+    let query = query.bind(agent.account.to_string()).bind(agent.id.to_string());
     let row = query
         .bind(containing(&to_json(&rule)?))
         .bind(rule.to_owned())
-        .fetch_optional(&mut *work.conn)
-        .await;
-    row.map_err(unavailable)?.map(drop).ok_or(StoreError::Stale)
+        .optional(&mut *work.conn)
+        .await?;
+    row.map(drop).ok_or(StoreError::Stale)
 }

@@ -24,7 +24,7 @@ use crate::{
     conversations,
     engine::{
         SqlStore, Work, locks,
-        rows::{Columns, affected, composed, to_json, unavailable},
+        rows::{Columns, Fetch, affected, composed, to_json},
     },
     events::attempt_ends::ended_unsent,
 };
@@ -150,7 +150,7 @@ async fn waiting(work: Work<'_>) -> StoreResult<WaitingCalls> {
          CAST(COALESCE(SUM(CASE WHEN s.dial_before > $1 AND a.due_at <= $1 THEN 1 ELSE 0 END), 0) AS BIGINT) AS due, \
          MIN(CASE WHEN s.dial_before > $1 AND a.due_at > $1 THEN a.due_at END) AS next_due {WAITING}"
     ));
-    let row = query.bind(work.now.0).fetch_one(work.conn).await.map_err(unavailable)?;
+    let row = query.bind(work.now.0).one(work.conn).await?;
     Ok(WaitingCalls {
         due: row.int("due")?,
         next_due: row.maybe_time("next_due")?,
@@ -171,7 +171,7 @@ async fn claim(mut work: Work<'_>, node: NodeId, limit: i64) -> StoreResult<Vec<
     .bind(node.to_string())
     .bind(work.now.0)
     .bind(limit.max(0));
-    let mut rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let mut rows = query.all(&mut *work.conn).await?;
     // The order of RETURNING is up to the database.
     rows.sort_by_cached_key(|row| (row.int("due_at").ok(), row.text("id").ok()));
     let mut claimed = Vec::with_capacity(rows.len());
@@ -190,7 +190,7 @@ pub(crate) async fn read_claimed(work: &mut Work<'_>, node: NodeId, row: &AnyRow
     .bind(row.text("id")?)
     .bind(row.text("account")?)
     .bind(row.text("phone_number")?);
-    let call = query.fetch_one(&mut *work.conn).await.map_err(unavailable)?;
+    let call = query.one(&mut *work.conn).await?;
     let (name, saved_name) = (call.maybe_text("name")?, call.maybe_text("saved_name")?);
     Ok(ClaimedAttempt {
         claim: Claim {
@@ -227,7 +227,7 @@ async fn expire(mut work: Work<'_>) -> StoreResult<u64> {
          WHERE state = 'queued' AND id IN (SELECT id FROM late) RETURNING id"
     ));
     let update = update.bind(work.now.0).bind(NOT_DIALED_IN_TIME).bind(NOT_DIALED_SINCE);
-    let ended = update.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let ended = update.all(&mut *work.conn).await?;
     for row in &ended {
         ended_unsent(&mut work, row.id("id")?).await?;
     }
@@ -248,7 +248,7 @@ async fn cancel(mut work: Work<'_>, account: AccountId, attempt: AttemptId) -> S
     .bind(attempt.to_string())
     .bind(account.to_string())
     .bind(work.now.0);
-    let ended = update.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let ended = update.optional(&mut *work.conn).await?;
     if let Some(row) = ended {
         let contact = ContactKey::read(&row)?;
         contact_states::set(&mut work, contact, ContactState::Cancelled, false).await?;
@@ -257,7 +257,7 @@ async fn cancel(mut work: Work<'_>, account: AccountId, attempt: AttemptId) -> S
     let query = sqlx::query("SELECT state FROM attempts WHERE id = $1 AND account = $2")
         .bind(attempt.to_string())
         .bind(account.to_string());
-    let row = query.fetch_optional(work.conn).await.map_err(unavailable)?;
-    row.ok_or(StoreError::NotFound)?.word("state", AttemptState::parse)?;
+    let row = query.existing(work.conn).await?;
+    row.word("state", AttemptState::parse)?;
     Err(StoreError::Stale)
 }

@@ -16,7 +16,7 @@ use crate::{
     },
     engine::{
         Work, locks,
-        rows::{AnyQuery, Columns, ROWS_PER_INSERT, affected, composed, insert_rows, places, unavailable},
+        rows::{AnyQuery, Columns, Fetch, ROWS_PER_INSERT, affected, composed, insert_rows, places, unavailable},
     },
 };
 
@@ -56,9 +56,8 @@ pub(super) async fn source(
     ))
     .bind(campaign.to_string())
     .bind(work.now.0)
-    .fetch_optional(&mut *work.conn)
-    .await
-    .map_err(unavailable)?;
+    .optional(&mut *work.conn)
+.await?;
     let Some(row) = row else { return Ok(None) };
     Ok(Some(Source {
         node,
@@ -104,8 +103,8 @@ async fn room(work: &mut Work<'_>, campaign: CampaignId, most: i64) -> StoreResu
         "SELECT COUNT(*) AS open FROM attempts \
          WHERE campaign = $1 AND state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown')",
     );
-    let row = count.bind(campaign.to_string()).fetch_one(&mut *work.conn).await;
-    Ok(most - row.map_err(unavailable)?.int("open")?)
+    let row = count.bind(campaign.to_string()).one(&mut *work.conn).await?;
+    Ok(most - row.int("open")?)
 }
 
 /// Update for due attempts. Materialised, `due` locks each row once and no more than `LIMIT`. The conditions
@@ -124,7 +123,7 @@ async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreRes
     .bind(source.campaign.to_string())
     .bind(work.now.0)
     .bind(limit.max(0));
-    let mut rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let mut rows = query.all(&mut *work.conn).await?;
     // The order of RETURNING is up to the database.
     rows.sort_by_cached_key(|row| (row.int("due_at").ok(), row.text("id").ok()));
     let mut claimed = Vec::with_capacity(rows.len());
@@ -216,8 +215,7 @@ async fn take_given_back(work: &mut Work<'_>, source: &Source, limit: i64) -> St
         "SELECT idx FROM contact_states WHERE list = $1 AND state = 'pending' AND attempts = 0 \
          ORDER BY idx LIMIT $2{skip_locked}"
     ));
-    let found = select.bind(source.list).bind(limit).fetch_all(&mut *work.conn).await;
-    let found = found.map_err(unavailable)?;
+    let found = select.bind(source.list).bind(limit).all(&mut *work.conn).await?;
     let indexes = found
         .iter()
         .map(|row| row.int("idx"))
@@ -241,7 +239,7 @@ pub(super) async fn take_indexes(work: &mut Work<'_>, source: &Source, indexes: 
         let update = chunk
             .iter()
             .fold(update.bind(source.list), |query, index| query.bind(*index));
-        let taken = update.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+        let taken = update.all(&mut *work.conn).await?;
         if taken.is_empty() {
             continue;
         }
@@ -250,7 +248,7 @@ pub(super) async fn take_indexes(work: &mut Work<'_>, source: &Source, indexes: 
         for row in &taken {
             select = select.bind(row.int("idx")?);
         }
-        rows.extend(select.fetch_all(&mut *work.conn).await.map_err(unavailable)?);
+        rows.extend(select.all(&mut *work.conn).await?);
     }
     Ok(rows)
 }
@@ -266,9 +264,8 @@ pub(super) async fn take_fresh(work: &mut Work<'_>, source: &Source, limit: i64)
     .bind(source.list)
     .bind(source.contacts)
     .bind(source.campaign.to_string())
-    .fetch_optional(&mut *work.conn)
-    .await
-    .map_err(unavailable)?;
+    .optional(&mut *work.conn)
+    .await?;
     let Some(moved) = moved else { return Ok(Vec::new()) };
     let until = moved.int("next_index")?;
     let insert = sqlx::query(
@@ -331,9 +328,8 @@ pub(super) async fn stale(work: Work<'_>, node: NodeId, older_than_ms: i64) -> S
     .bind(node.to_string())
     .bind(work.now.0 - older_than_ms * 1_000)
     .bind(STALE)
-    .fetch_all(work.conn)
-    .await
-    .map_err(unavailable)?;
+    .all(work.conn)
+    .await?;
     let claim = |row: &AnyRow| {
         Ok(Claim {
             attempt: row.id("id")?,
@@ -359,10 +355,8 @@ pub(super) async fn remaining(work: Work<'_>, campaign: CampaignId) -> StoreResu
     )
     .bind(campaign.to_string())
     .bind(work.now.0)
-    .fetch_optional(work.conn)
-    .await
-    .map_err(unavailable)?;
-    let row = row.ok_or(StoreError::NotFound)?;
+    .existing(work.conn)
+    .await?;
     Ok(Remaining {
         due: row.int("given_back")? + row.int("fresh")? + row.int("due")?,
         later: row.int("later")?,

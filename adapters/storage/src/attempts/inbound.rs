@@ -18,7 +18,7 @@ use crate::{
     agents,
     engine::{
         SqlStore, Work, locks,
-        rows::{Columns, to_json, unavailable, unique},
+        rows::{Columns, Fetch, to_json, unique},
     },
     events::account_events,
 };
@@ -41,8 +41,8 @@ async fn answering(work: Work<'_>, number: PhoneNumber) -> StoreResult<Option<Ag
          FROM agent_numbers n JOIN agents g ON g.id = n.agent \
          WHERE n.phone_number = $1 AND n.answered = 1 AND g.deleted_at IS NULL",
     );
-    let row = query.bind(String::from(number)).fetch_optional(work.conn).await;
-    row.map_err(unavailable)?.as_ref().map(agents::read).transpose()
+    let row = query.bind(String::from(number)).optional(work.conn).await?;
+    row.as_ref().map(agents::read).transpose()
 }
 
 async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> StoreResult<Option<ReceivedCall>> {
@@ -93,8 +93,8 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
 /// Requires that the node counts as live; otherwise it would lose the call to another process at once.
 pub(crate) async fn require_live(work: &mut Work<'_>, node: NodeId) -> StoreResult<()> {
     let query = sqlx::query("SELECT id FROM nodes WHERE id = $1 AND state = 'live'");
-    let row = query.bind(node.to_string()).fetch_optional(&mut *work.conn).await;
-    row.map_err(unavailable)?.map(drop).ok_or(StoreError::Fenced)
+    let row = query.bind(node.to_string()).optional(&mut *work.conn).await?;
+    row.map(drop).ok_or(StoreError::Fenced)
 }
 
 /// Returns the saved contact of a caller's number with its further fields.
@@ -106,7 +106,7 @@ pub(crate) async fn caller(
     let query = sqlx::query("SELECT id, name, email, extra FROM contacts WHERE account = $1 AND phone_number = $2")
         .bind(account.to_string())
         .bind(number.as_str().to_owned());
-    let saved = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let saved = query.optional(&mut *work.conn).await?;
     let mut contact = CampaignContact {
         phone_number: number,
         contact: None,

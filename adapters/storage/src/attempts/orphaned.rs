@@ -20,7 +20,7 @@ use crate::{
     engine::liveness::{Liveness, declare_silent_dead},
     engine::{
         Work,
-        rows::{Columns, composed, unavailable},
+        rows::{Columns, Fetch, composed},
     },
 };
 
@@ -40,9 +40,9 @@ pub(super) async fn take(
          WHERE state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown') AND owner <> $1 \
          AND owner NOT IN (SELECT n.id FROM nodes n WHERE n.state = 'live'){skip_locked}"
     ));
-    let rows = query.bind(node.to_string()).fetch_all(&mut *work.conn).await;
+    let rows = query.bind(node.to_string()).all(&mut *work.conn).await?;
     let mut orphaned = Vec::new();
-    for row in rows.map_err(unavailable)? {
+    for row in rows {
         let dead = Claim {
             attempt: row.id("id")?,
             owner: row.id("owner")?,
@@ -111,8 +111,7 @@ pub(super) async fn unsettled(work: Work<'_>, node: NodeId, older_than_ms: i64) 
     .bind(node.to_string())
     .bind(work.now.0 - older_than_ms * 1_000)
     .bind(UNSETTLED)
-    .fetch_all(work.conn)
-    .await
-    .map_err(unavailable)?;
+    .all(work.conn)
+    .await?;
     rows.iter().map(|row| left(row, row.id("id")?, node)).collect()
 }

@@ -18,7 +18,7 @@ use crate::{
     contacts::do_not_call,
     engine::{
         Work,
-        rows::{Columns, ROWS_PER_INSERT, affected, composed, places, unavailable},
+        rows::{Columns, Fetch, ROWS_PER_INSERT, affected, composed, places},
     },
 };
 
@@ -126,11 +126,8 @@ fn by_rules(rules: &Safeguards, number: &PhoneNumber, now: Timestamp) -> Option<
 
 async fn rules(work: &mut Work<'_>, source: &Source) -> StoreResult<Option<Safeguards>> {
     let query = sqlx::query("SELECT document FROM safeguards WHERE account = $1 AND active = 1");
-    let row = query
-        .bind(source.account.to_string())
-        .fetch_optional(&mut *work.conn)
-        .await;
-    row.map_err(unavailable)?.map(|row| row.json("document")).transpose()
+    let row = query.bind(source.account.to_string()).optional(&mut *work.conn).await?;
+    row.map(|row| row.json("document")).transpose()
 }
 
 /// Returns the next attempts in the order of their claim.
@@ -140,14 +137,14 @@ async fn candidates(work: &mut Work<'_>, source: &Source, window: i64) -> StoreR
          ORDER BY due_at, id LIMIT $3",
     );
     let queued = queued.bind(source.campaign.to_string()).bind(work.now.0).bind(window);
-    let queued = queued.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let queued = queued.all(&mut *work.conn).await?;
     let given_back = sqlx::query(
         "SELECT s.idx, cc.phone_number FROM contact_states s \
          JOIN campaign_contacts cc ON cc.list = s.list AND cc.idx = s.idx \
          WHERE s.list = $1 AND s.state = 'pending' AND s.attempts = 0 ORDER BY s.idx LIMIT $2",
     );
     let given_back = given_back.bind(source.list).bind(window - queued.len() as i64);
-    let given_back = given_back.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let given_back = given_back.all(&mut *work.conn).await?;
     let fresh = sqlx::query(
         "SELECT cc.idx, cc.phone_number FROM campaign_contacts cc JOIN contact_lists l ON l.id = cc.list \
          WHERE cc.list = $1 AND cc.idx >= l.next_index ORDER BY cc.idx LIMIT $2",
@@ -155,7 +152,7 @@ async fn candidates(work: &mut Work<'_>, source: &Source, window: i64) -> StoreR
     let fresh = fresh
         .bind(source.list)
         .bind(window - (queued.len() + given_back.len()) as i64);
-    let fresh = fresh.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let fresh = fresh.all(&mut *work.conn).await?;
     let candidate = |row: &AnyRow, waiting| {
         Ok(Candidate {
             waiting,
@@ -214,7 +211,7 @@ async fn take_queued(work: &mut Work<'_>, source: &Source, queued: &[AttemptId])
         let update = chunk
             .iter()
             .fold(update, |query, attempt| query.bind(attempt.to_string()));
-        for row in update.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+        for row in update.all(&mut *work.conn).await? {
             if let Some(contact) = ContactKey::read(&row)? {
                 contact_states::set_in_progress(work, contact).await?;
             }
@@ -238,11 +235,7 @@ async fn take_fresh(work: &mut Work<'_>, source: &Source, indexes: &[i64]) -> St
         return Ok(Vec::new());
     };
     let next = sqlx::query("SELECT next_index FROM contact_lists WHERE id = $1").bind(source.list);
-    let next = next
-        .fetch_one(&mut *work.conn)
-        .await
-        .map_err(unavailable)?
-        .int("next_index")?;
+    let next = next.one(&mut *work.conn).await?.int("next_index")?;
     let (mut taken, mut between) = (Vec::new(), Vec::new());
     for row in claim::take_fresh(work, source, last + 1 - next).await? {
         match row.int("idx")? {

@@ -24,7 +24,7 @@ use crate::{
         Work,
         dial_journal::DialNote,
         locks,
-        rows::{AnyQuery, Columns, composed, places, unavailable},
+        rows::{AnyQuery, Columns, Fetch, composed, places},
     },
     events::attempt_ends,
 };
@@ -59,25 +59,29 @@ pub(super) async fn permit(
     }
     match row.maybe_text("safeguards")? {
         None => Ok((grant(&mut work, claim, request).await?, Vec::new())),
-        Some(rules) => under_rules(&mut work, (claim, &row.text("account")?, &number), &rules, request).await,
+        Some(rules) => {
+            let subject = Subject {
+                attempt: claim.attempt,
+                account: &row.text("account")?,
+                number: &number,
+            };
+            under_rules(&mut work, claim, &subject, &rules, request).await
+        }
     }
 }
 
 /// Checks the account's own rules in addition to those that apply to everybody.
 async fn under_rules(
     work: &mut Work<'_>,
-    (claim, account, number): (Claim, &str, &PhoneNumber),
+    claim: Claim,
+    subject: &Subject<'_>,
     rules: &str,
     request: PermitRequest,
 ) -> StoreResult<(Permit, Vec<Note>)> {
+    let account = subject.account;
     let damaged = |error: serde_json::Error| StoreError::Damaged(format!("safeguards of {account}: {error}"));
     let rules: Safeguards = serde_json::from_str(rules).map_err(damaged)?;
-    let subject = Subject {
-        attempt: claim.attempt,
-        account,
-        number,
-    };
-    let judgement = safeguards::judge(work, &subject, &rules).await?;
+    let judgement = safeguards::judge(work, subject, &rules).await?;
     let permit = match judgement.refusal {
         None => {
             safeguards::keep(work, claim.attempt, &judgement.notes).await?;
@@ -165,9 +169,9 @@ async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
     ));
     let row = bind_claim(query, claim)
         .bind(work.now.0)
-        .fetch_optional(&mut *work.conn)
-        .await;
-    match row.map_err(unavailable)? {
+        .optional(&mut *work.conn)
+        .await?;
+    match row {
         Some(row) => Ok(row),
         None => checks_of_single_call(work, claim).await,
     }
@@ -180,8 +184,8 @@ async fn checks_of_single_call(work: &mut Work<'_>, claim: Claim) -> StoreResult
          FROM attempts a \
          WHERE a.id = $1 AND COALESCE(a.owner, '') = $2 AND a.epoch = $3 AND a.state = 'claimed' AND a.campaign IS NULL"
     ));
-    let row = bind_claim(query, claim).fetch_optional(&mut *work.conn).await;
-    row.map_err(unavailable)?.ok_or(StoreError::Fenced)
+    let row = bind_claim(query, claim).optional(&mut *work.conn).await?;
+    row.ok_or(StoreError::Fenced)
 }
 
 /// Returns whether another attempt of the account has this number on the line, in any of its spellings. Until the end of
@@ -200,7 +204,7 @@ async fn is_being_called(
     ));
     let query = query.bind(account.to_owned()).bind(attempt.to_string());
     let query = spellings.into_iter().fold(query, AnyQuery::bind);
-    let other = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let other = query.optional(&mut *work.conn).await?;
     Ok(other.is_some())
 }
 
@@ -265,16 +269,16 @@ async fn take_turn(work: &mut Work<'_>, attempt: AttemptId, caller: &CallerId) -
         "INSERT INTO caller_id_turns (agent, permits) SELECT agent, 1 FROM attempts WHERE id = $1 \
          ON CONFLICT (agent) DO UPDATE SET permits = caller_id_turns.permits + 1 RETURNING permits",
     );
-    let row = count.bind(attempt.to_string()).fetch_one(&mut *work.conn).await;
-    let permits = row.map_err(unavailable)?.int("permits")?;
+    let row = count.bind(attempt.to_string()).one(&mut *work.conn).await?;
+    let permits = row.int("permits")?;
     Ok(caller.of_permit(permits - 1).cloned())
 }
 
 pub(super) async fn sent_with(work: Work<'_>, attempt: AttemptId) -> StoreResult<Option<SentWith>> {
     let query =
         sqlx::query("SELECT carrier, dial_token FROM attempts WHERE id = $1 AND state = 'final' AND transferred = 0");
-    let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
-    let Some(row) = row.map_err(unavailable)? else {
+    let row = query.bind(attempt.to_string()).optional(work.conn).await?;
+    let Some(row) = row else {
         return Ok(None);
     };
     let (carrier, token) = (row.maybe_text("carrier")?, row.maybe_text("dial_token")?);
@@ -288,8 +292,7 @@ pub(super) async fn dial_token(work: Work<'_>, attempt: AttemptId) -> StoreResul
     let query = composed(format!(
         "SELECT dial_token FROM attempts WHERE id = $1 AND state IN {SENT}"
     ));
-    let row = query.bind(attempt.to_string()).fetch_optional(work.conn).await;
-    let row = row.map_err(unavailable)?.ok_or(StoreError::NotFound)?;
+    let row = query.bind(attempt.to_string()).existing(work.conn).await?;
     let token = row.maybe_text("dial_token")?.ok_or(StoreError::NotFound)?;
     Ok(DialToken::from_stored(token))
 }
@@ -305,7 +308,7 @@ pub(super) async fn note_of(conn: &mut AnyConnection, claim: Claim) -> StoreResu
         .bind(claim.attempt.to_string())
         .bind(claim.owner.to_string())
         .bind(claim.epoch);
-    let row = query.fetch_optional(conn).await.map_err(unavailable)?;
+    let row = query.optional(conn).await?;
     let row = row.ok_or(StoreError::Fenced)?;
     let missing = || StoreError::Damaged(format!("attempt {} has a permit and no token", claim.attempt));
     Ok(DialNote {

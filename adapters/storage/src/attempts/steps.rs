@@ -25,7 +25,7 @@ use crate::{
     conversations::jobs,
     engine::{
         Work,
-        rows::{Columns, affected, composed, to_json, unavailable, unique},
+        rows::{Columns, Fetch, affected, composed, to_json, unavailable, unique},
     },
     events::{account_events, attempt_ends, deliveries},
 };
@@ -185,8 +185,8 @@ pub(super) async fn attempt_of_call(
     call: CarrierCallId,
 ) -> StoreResult<Option<AttemptId>> {
     let query = sqlx::query("SELECT id FROM attempts WHERE carrier = $1 AND carrier_call = $2");
-    let row = query.bind(carrier).bind(call.0).fetch_optional(work.conn).await;
-    row.map_err(unavailable)?.map(|row| row.id("id")).transpose()
+    let row = query.bind(carrier).bind(call.0).optional(work.conn).await?;
+    row.map(|row| row.id("id")).transpose()
 }
 
 /// Earliest instant of a call.

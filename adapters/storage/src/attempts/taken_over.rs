@@ -26,7 +26,7 @@ use crate::{
     conversations::{facts, turns},
     engine::{
         SqlStore, Work,
-        rows::{Columns, composed, to_json, unavailable, unique},
+        rows::{Columns, Fetch, composed, to_json, unique},
     },
 };
 
@@ -82,8 +82,7 @@ async fn returned(work: &mut Work<'_>, node: NodeId, held: &Held) -> StoreResult
     let query = sqlx::query(
         "SELECT kind, account, phone_number, dial_token, caller_id, answered_at, collected FROM attempts WHERE id = $1",
     );
-    let row = query.bind(id.to_string()).fetch_one(&mut *work.conn).await;
-    let row = row.map_err(unavailable)?;
+    let row = query.bind(id.to_string()).one(&mut *work.conn).await?;
     let token = row.maybe_text("dial_token")?;
     let token = token.ok_or_else(|| StoreError::Damaged(format!("attempt {id} was sent and has no token")))?;
     let answered_at = row.maybe_time("answered_at")?.unwrap_or(work.now);
@@ -123,7 +122,7 @@ async fn events(work: &mut Work<'_>, held: &Held) -> StoreResult<Vec<EventFact>>
         "SELECT name, at_ms, detail FROM journal WHERE attempt = $1 AND name IN ({}) ORDER BY id",
         names.join(", ")
     ));
-    let rows = query.bind(held.row.text("id")?).fetch_all(&mut *work.conn).await;
+    let rows = query.bind(held.row.text("id")?).all(&mut *work.conn).await?;
     let read = |row: &AnyRow| {
         Ok(EventFact {
             name: row.text("name")?,
@@ -131,7 +130,7 @@ async fn events(work: &mut Work<'_>, held: &Held) -> StoreResult<Vec<EventFact>>
             detail: row.text("detail")?,
         })
     };
-    rows.map_err(unavailable)?.iter().map(read).collect()
+    rows.iter().map(read).collect()
 }
 
 /// Rebuilds the attempt as its claim returned it, whichever way it began.
@@ -144,8 +143,7 @@ async fn attempt_of(work: &mut Work<'_>, node: NodeId, held: &Held) -> StoreResu
         return calls::read_claimed(work, node, row).await;
     };
     let contact = claim::contacts("cc.idx = $3").bind(row.text("campaign")?);
-    let contact = contact.bind(key.list).bind(key.index).fetch_one(&mut *work.conn).await;
-    let contact = contact.map_err(unavailable)?;
+    let contact = contact.bind(key.list).bind(key.index).one(&mut *work.conn).await?;
     Ok(ClaimedAttempt {
         claim: claim_of(node, row)?,
         account: row.id("account")?,

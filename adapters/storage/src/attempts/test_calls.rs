@@ -11,7 +11,7 @@ use crate::{
     agents,
     engine::{
         Work,
-        rows::{Columns, affected, to_json, unavailable},
+        rows::{Columns, Fetch, affected, to_json},
     },
 };
 
@@ -49,7 +49,7 @@ pub(crate) async fn ended(work: Work<'_>, before: Timestamp, limit: i64) -> Stor
         "SELECT a.id, a.account, a.ended_at FROM test_calls t JOIN attempts a ON a.id = t.attempt \
          WHERE a.state = 'final' AND a.ended_at < $1 ORDER BY a.ended_at, a.id LIMIT $2",
     );
-    let rows = query.bind(before.0).bind(limit.max(0)).fetch_all(work.conn).await;
+    let rows = query.bind(before.0).bind(limit.max(0)).all(work.conn).await?;
     let read = |row: &AnyRow| {
         Ok(EndedTest {
             account: row.id("account")?,
@@ -57,7 +57,7 @@ pub(crate) async fn ended(work: Work<'_>, before: Timestamp, limit: i64) -> Stor
             ended_at: row.time("ended_at")?,
         })
     };
-    rows.map_err(unavailable)?.iter().map(read).collect()
+    rows.iter().map(read).collect()
 }
 
 /// Forgets a test whose conversation is deleted, with the agent that was not saved. Its row stays, as the call's does.

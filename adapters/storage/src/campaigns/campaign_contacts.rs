@@ -10,7 +10,7 @@ use sqlx::any::AnyRow;
 use super::campaign_rows;
 use crate::engine::{
     Work,
-    rows::{Columns, affected, composed, to_json, unavailable},
+    rows::{Columns, Fetch, affected, composed, to_json},
 };
 
 /// Rows that one transaction deletes.
@@ -31,10 +31,8 @@ pub(crate) async fn append(work: Work<'_>, import: CampaignId, count: i64, rows:
     )
     .bind(count)
     .bind(import.to_string())
-    .fetch_optional(&mut *work.conn)
-    .await
-    .map_err(unavailable)?;
-    let row = row.ok_or(StoreError::NotFound)?;
+    .existing(&mut *work.conn)
+    .await?;
     let list = row.int("contact_list")?;
     let index = row.int("contact_count")? - count;
     let insert = composed(format!(
@@ -74,9 +72,8 @@ pub(crate) async fn loose_list(work: Work<'_>) -> StoreResult<Option<i64>> {
         "SELECT id FROM contact_lists WHERE NOT EXISTS \
          (SELECT 1 FROM campaigns WHERE campaigns.contact_list = contact_lists.id) LIMIT 1",
     )
-    .fetch_optional(work.conn)
-    .await
-    .map_err(unavailable)?;
+    .optional(work.conn)
+    .await?;
     row.map(|row| row.int("id")).transpose()
 }
 
@@ -136,8 +133,7 @@ pub(crate) async fn list(
          WHERE cc.list = $2 AND cc.idx >= $3 ORDER BY cc.idx LIMIT $4"
     ));
     let query = query.bind(campaign.to_string()).bind(list).bind(from);
-    let rows = query.bind(limit.max(0)).fetch_all(work.conn).await;
-    rows.map_err(unavailable)?.iter().map(read).collect()
+    query.bind(limit.max(0)).read_all(work.conn, read).await
 }
 
 /// Gives the campaign the contacts of an import of its account, and ends the import. Afterwards no campaign
@@ -149,10 +145,8 @@ pub(crate) async fn replace(work: &mut Work<'_>, campaign: CampaignId, import: C
     )
     .bind(campaign.to_string())
     .bind(import.to_string())
-    .fetch_optional(&mut *work.conn)
-    .await
-    .map_err(unavailable)?;
-    let row = row.ok_or(StoreError::NotFound)?;
+    .existing(&mut *work.conn)
+    .await?;
     let update = sqlx::query("UPDATE campaigns SET contact_list = $2, contact_count = $3 WHERE id = $1")
         .bind(campaign.to_string())
         .bind(row.int("contact_list")?)

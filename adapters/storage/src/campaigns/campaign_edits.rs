@@ -12,7 +12,7 @@ use super::{
 };
 use crate::engine::{
     Work, locks,
-    rows::{affected, composed, to_json, unavailable},
+    rows::{Fetch, affected, composed, to_json},
 };
 
 /// Returns whether the agent of a campaign or import exists.
@@ -20,8 +20,8 @@ pub(crate) async fn has_agent(work: &mut Work<'_>, id: CampaignId) -> StoreResul
     let query = sqlx::query(
         "SELECT g.id FROM campaigns c JOIN agents g ON g.id = c.agent WHERE c.id = $1 AND g.deleted_at IS NULL",
     );
-    let row = query.bind(id.to_string()).fetch_optional(&mut *work.conn).await;
-    Ok(row.map_err(unavailable)?.is_some())
+    let row = query.bind(id.to_string()).optional(&mut *work.conn).await?;
+    Ok(row.is_some())
 }
 
 /// Changes the state under its version. Returns `Stale` too if a campaign that was over begins again without its agent.

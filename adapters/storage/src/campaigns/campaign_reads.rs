@@ -20,7 +20,7 @@ use crate::{
     contacts::{self, Wanted},
     engine::{
         SqlStore, Work,
-        rows::{AnyQuery, Columns, composed, containing, unavailable},
+        rows::{AnyQuery, Columns, Fetch, composed, containing},
     },
 };
 
@@ -137,7 +137,7 @@ async fn results(
             query = query.bind(status.as_str());
         }
         query = patterns.iter().flatten().cloned().fold(query, AnyQuery::bind);
-        let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+        let rows = query.all(&mut *work.conn).await?;
         for row in &rows {
             results.push(read_result(row)?);
         }
@@ -162,7 +162,7 @@ async fn recent_dials(work: Work<'_>, campaign: CampaignId, minutes: i64) -> Sto
          WHERE a.campaign = $1 AND {CHANGED} >= $2 AND a.dialing_at >= $2"
     ));
     let query = query.bind(campaign.to_string()).bind(work.now.0 - minutes * 60_000_000);
-    let row = query.fetch_one(work.conn).await.map_err(unavailable)?;
+    let row = query.one(work.conn).await?;
     Ok(RecentDials {
         dials: row.int("dials")?,
         first: row.maybe_time("first_dial")?,
@@ -197,7 +197,8 @@ fn read_change(row: &AnyRow) -> StoreResult<ChangedConversation> {
 async fn changed(
     mut work: Work<'_>,
     campaign: CampaignId,
-    after: (Timestamp, AttemptId),
+    after: Timestamp,
+    after_id: AttemptId,
     limit: i64,
 ) -> StoreResult<Vec<ChangedConversation>> {
     campaign_rows::visible_list(&mut work, campaign).await?;
@@ -206,10 +207,9 @@ async fn changed(
     ));
     let query = query
         .bind(campaign.to_string())
-        .bind(after.0.0)
-        .bind(after.1.to_string());
-    let rows = query.bind(limit.max(0)).fetch_all(work.conn).await;
-    rows.map_err(unavailable)?.iter().map(read_change).collect()
+        .bind(after.0)
+        .bind(after_id.to_string());
+    query.bind(limit.max(0)).read_all(work.conn, read_change).await
 }
 
 async fn latest(mut work: Work<'_>, campaign: CampaignId, newest: i64) -> StoreResult<Vec<ChangedConversation>> {
@@ -225,7 +225,7 @@ async fn latest(mut work: Work<'_>, campaign: CampaignId, newest: i64) -> StoreR
     let mut known = HashSet::new();
     let mut found = Vec::new();
     for query in [recent, open] {
-        let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+        let rows = query.all(&mut *work.conn).await?;
         for row in &rows {
             let change = read_change(row)?;
             if known.insert(change.id) {
@@ -253,10 +253,11 @@ impl CampaignReadStore for SqlStore {
     async fn changed_conversations(
         &self,
         campaign: CampaignId,
-        after: (Timestamp, AttemptId),
+        after: Timestamp,
+        after_id: AttemptId,
         limit: i64,
     ) -> StoreResult<Vec<ChangedConversation>> {
-        self.read(move |work| Box::pin(changed(work, campaign, after, limit)))
+        self.read(move |work| Box::pin(changed(work, campaign, after, after_id, limit)))
             .await
     }
 

@@ -11,7 +11,7 @@ use sqlx::any::AnyRow;
 use crate::{
     engine::{
         Work,
-        rows::{Columns, affected, composed, unavailable},
+        rows::{Columns, Fetch, affected, composed},
     },
     events::account_events,
 };
@@ -97,8 +97,8 @@ pub(crate) async fn set_options(work: &mut Work<'_>, id: CampaignId, options: Ca
 
 pub(crate) async fn get(work: &mut Work<'_>, id: CampaignId) -> StoreResult<CampaignRow> {
     let query = composed(format!("{SELECT} WHERE c.id = $1 AND {VISIBLE}")).bind(id.to_string());
-    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
-    read(&row.ok_or(StoreError::NotFound)?)
+    let row = query.existing(&mut *work.conn).await?;
+    read(&row)
 }
 
 /// Returns the contact list of a visible campaign and its number of contacts. Returns `NotFound` if there is
@@ -107,8 +107,7 @@ pub(crate) async fn visible_list(work: &mut Work<'_>, id: CampaignId) -> StoreRe
     let query = composed(format!(
         "SELECT c.contact_list, c.contact_count FROM campaigns c WHERE c.id = $1 AND {VISIBLE}"
     ));
-    let row = query.bind(id.to_string()).fetch_optional(&mut *work.conn).await;
-    let row = row.map_err(unavailable)?.ok_or(StoreError::NotFound)?;
+    let row = query.bind(id.to_string()).existing(&mut *work.conn).await?;
     Ok((row.int("contact_list")?, row.int("contact_count")?))
 }
 

@@ -9,7 +9,7 @@ use sqlx::any::AnyRow;
 use super::campaign_rows;
 use crate::engine::{
     Work,
-    rows::{Columns, affected, unavailable},
+    rows::{Columns, Fetch, affected},
 };
 
 /// State of a contact in its campaign.
@@ -98,9 +98,8 @@ pub(crate) async fn progress(mut work: Work<'_>, campaign: CampaignId) -> StoreR
         "SELECT voicemail, state, COUNT(*) AS contacts FROM contact_states WHERE list = $1 GROUP BY voicemail, state",
     )
     .bind(list)
-    .fetch_all(work.conn)
-    .await
-    .map_err(unavailable)?;
+    .all(work.conn)
+    .await?;
     let mut progress = Progress {
         pending: contacts,
         ..Progress::default()

@@ -22,7 +22,7 @@ use crate::{
     accounts::idempotency,
     engine::{
         Work, locks,
-        rows::{Columns, ROWS_PER_INSERT, affected, composed, places, to_json, unavailable},
+        rows::{Columns, Fetch, ROWS_PER_INSERT, affected, composed, places, to_json},
     },
 };
 
@@ -35,11 +35,8 @@ async fn lock(work: &mut Work<'_>, id: CampaignId) -> StoreResult<(CampaignRow, 
     let update = composed(format!(
         "UPDATE campaigns AS c SET contact_count = c.contact_count WHERE c.id = $1 AND {VISIBLE} RETURNING contact_list"
     ));
-    let locked = update.bind(id.to_string()).fetch_optional(&mut *work.conn).await;
-    let list = locked
-        .map_err(unavailable)?
-        .ok_or(StoreError::NotFound)?
-        .int("contact_list")?;
+    let locked = update.bind(id.to_string()).existing(&mut *work.conn).await?;
+    let list = locked.int("contact_list")?;
     Ok((get(work, id).await?, list))
 }
 
@@ -67,7 +64,7 @@ pub(crate) async fn present(mut work: Work<'_>, id: CampaignId, import: Campaign
          JOIN campaigns i ON i.id = $2 AND i.importing = 1 WHERE c.id = $1",
     );
     let lists = lists.bind(id.to_string()).bind(import.to_string());
-    let lists = lists.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let lists = lists.optional(&mut *work.conn).await?;
     // The transaction reports what is missing.
     let Some(lists) = lists else {
         return Ok(Present::default());
@@ -90,8 +87,7 @@ pub(crate) async fn add_contacts(
         "DELETE FROM campaigns WHERE id = $1 AND importing = 1 AND account = $2 RETURNING contact_list, contact_count",
     );
     let taken = taken.bind(import.to_string()).bind(before.account.to_string());
-    let taken = taken.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
-    let taken = taken.ok_or(StoreError::NotFound)?;
+    let taken = taken.existing(&mut *work.conn).await?;
     let staged = taken.int("contact_list")?;
     let present = remove_present(&mut work, staged, &before, list, &seen).await?;
     let added = taken.int("contact_count")? - present.len() as i64;
@@ -144,7 +140,7 @@ pub(crate) async fn add_contacts(
 /// Returns the list of a campaign.
 async fn list_of(work: &mut Work<'_>, id: CampaignId) -> StoreResult<i64> {
     let list = sqlx::query("SELECT contact_list FROM campaigns WHERE id = $1").bind(id.to_string());
-    let row = list.fetch_one(&mut *work.conn).await.map_err(unavailable)?;
+    let row = list.one(&mut *work.conn).await?;
     row.int("contact_list")
 }
 
@@ -182,7 +178,7 @@ async fn next_piece(work: &mut Work<'_>, rest: &mut Rest) -> StoreResult<Option<
         "SELECT idx, phone_number FROM campaign_contacts WHERE list = $1 AND idx >= $2 ORDER BY idx LIMIT $3",
     );
     let rows = select.bind(rest.list).bind(rest.from).bind(PIECE);
-    let rows = rows.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let rows = rows.all(&mut *work.conn).await?;
     let mut piece = Vec::with_capacity(rows.len());
     for row in &rows {
         let number = row.text("phone_number")?.replacen('+', "1", 1);
@@ -250,13 +246,8 @@ async fn copy(work: &mut Work<'_>, staged: i64, end: Rest, added: i64) -> StoreR
             "SELECT MAX(p.idx) AS last FROM (SELECT idx FROM campaign_contacts WHERE list = $1 AND idx >= $2 \
              ORDER BY idx LIMIT $3) p",
         );
-        let last = last
-            .bind(staged)
-            .bind(next)
-            .bind(PIECE)
-            .fetch_one(&mut *work.conn)
-            .await;
-        let Some(last) = last.map_err(unavailable)?.maybe_int("last")? else {
+        let last = last.bind(staged).bind(next).bind(PIECE).one(&mut *work.conn).await?;
+        let Some(last) = last.maybe_int("last")? else {
             return Err(StoreError::Damaged(format!("{copied} of {added} contacts were added")));
         };
         let insert = sqlx::query(
@@ -280,7 +271,8 @@ pub(crate) async fn call_again(
     mut work: Work<'_>,
     id: CampaignId,
     last: Vec<AttemptId>,
-    (earlier, ticket): (i64, Option<KeyTicket>),
+    earlier: i64,
+    ticket: Option<KeyTicket>,
 ) -> StoreResult<CalledAgain> {
     let (mut row, _) = lock(&mut work, id).await?;
     if !last.is_empty() {
@@ -305,8 +297,8 @@ pub(crate) async fn call_again(
 /// Returns `Refused` unless the campaign may have this many more waiting attempts.
 async fn require_room(work: &mut Work<'_>, row: &CampaignRow, more: i64) -> StoreResult<()> {
     let count = sqlx::query("SELECT COUNT(*) AS waiting FROM attempts WHERE campaign = $1 AND state = 'queued'");
-    let count = count.bind(row.id.to_string()).fetch_one(&mut *work.conn).await;
-    let waiting = count.map_err(unavailable)?.int("waiting")?;
+    let count = count.bind(row.id.to_string()).one(&mut *work.conn).await?;
+    let waiting = count.int("waiting")?;
     row.calls_nobody_again(waiting + more)
         .map_or(Ok(()), |why| Err(StoreError::Refused(why)))
 }
@@ -334,7 +326,7 @@ async fn plan_again(work: &mut Work<'_>, campaign: CampaignId, last: AttemptId) 
     .bind(work.now.0)
     .bind(campaign.to_string())
     .bind(PhoneNumber::erased().as_str().to_owned());
-    let planned = insert.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let planned = insert.optional(&mut *work.conn).await?;
     let Some(planned) = planned else { return Ok(false) };
     contact_states::add_attempt(work, ContactKey::read(&planned)?).await?;
     Ok(true)

@@ -8,7 +8,7 @@ use domain::{
 use super::campaign_rows;
 use crate::engine::{
     Work,
-    rows::{Columns, affected, unavailable},
+    rows::{Columns, Fetch, affected},
 };
 
 /// Counts a refusal of the kind `$2`. A refusal for a known reason has no kind and is counted only once the campaign tries
@@ -33,10 +33,10 @@ pub(crate) async fn count(work: &mut Work<'_>, attempt: AttemptId, outcome: &Out
     }
     let query = sqlx::query(COUNT).bind(attempt.to_string());
     let query = query.bind(outcome.refusal.clone()).bind(REFUSALS_IN_A_ROW);
-    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let row = query.optional(&mut *work.conn).await?;
     let Some(row) = row else {
         let query = sqlx::query(WAITS).bind(attempt.to_string()).bind(REFUSALS_IN_A_ROW);
-        let waits = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+        let waits = query.optional(&mut *work.conn).await?;
         let spared = outcome.refusal.is_some() && waits.is_some();
         return if spared { Err(StoreError::Stale) } else { Ok(()) };
     };

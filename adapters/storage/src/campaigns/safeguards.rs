@@ -14,7 +14,7 @@ use crate::{
     conversations::facts,
     engine::{
         SqlStore, Work, locks,
-        rows::{Columns, affected, composed, to_json, unavailable},
+        rows::{Columns, Fetch, affected, composed, to_json},
     },
 };
 
@@ -35,7 +35,7 @@ impl SafeguardStore for SqlStore {
 
 async fn read(work: Work<'_>, account: AccountId) -> StoreResult<SafeguardsRow> {
     let query = sqlx::query("SELECT document, version FROM safeguards WHERE account = $1").bind(account.to_string());
-    let row = query.fetch_optional(work.conn).await.map_err(unavailable)?;
+    let row = query.optional(work.conn).await?;
     row.map_or_else(
         || Ok(SafeguardsRow::default()),
         |row| {
@@ -105,7 +105,7 @@ async fn put_off(work: Work<'_>, campaign: CampaignId) -> StoreResult<Vec<(Rule,
          GROUP BY put_off_by ORDER BY put_off_by",
     );
     let query = query.bind(campaign.to_string()).bind(work.now.0);
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let rows = query.all(work.conn).await?;
     rows.iter()
         .map(|row| Ok((row.word("put_off_by", Rule::parse)?, row.int("contacts")?)))
         .collect()
@@ -144,7 +144,7 @@ pub(crate) async fn keep(work: &mut Work<'_>, attempt: AttemptId, notes: &[Note]
 
 async fn dial_before(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<Option<Timestamp>> {
     let query = sqlx::query("SELECT dial_before FROM single_calls WHERE attempt = $1").bind(attempt.to_string());
-    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let row = query.optional(&mut *work.conn).await?;
     row.map(|row| row.time("dial_before")).transpose()
 }
 
@@ -166,7 +166,7 @@ async fn number_free_at(
         .bind(since)
         .bind(AttemptKind::Inbound.as_str())
         .bind(i64::from(most) - 1);
-        let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+        let row = query.optional(&mut *work.conn).await?;
         let nth = row.map(|row| row.time("dialing_at")).transpose()?;
         free_at = free_at.max(nth.map(|at| at.plus(window)));
     }
@@ -183,7 +183,7 @@ async fn calls_today(work: &mut Work<'_>, subject: &Subject<'_>, rule: &DailyCal
     let query = sqlx::query("SELECT permits FROM daily_permits WHERE account = $1 AND day_start = $2")
         .bind(subject.account.to_owned())
         .bind(today.0);
-    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let row = query.optional(&mut *work.conn).await?;
     match row {
         Some(row) => row.int("permits"),
         None => begin_day(work, subject.account, today).await,
@@ -202,11 +202,7 @@ async fn begin_day(work: &mut Work<'_>, account: &str, today: Timestamp) -> Stor
     .bind(account.to_owned())
     .bind(today.0)
     .bind(AttemptKind::Inbound.as_str());
-    query
-        .fetch_one(&mut *work.conn)
-        .await
-        .map_err(unavailable)?
-        .int("permits")
+    query.one(&mut *work.conn).await?.int("permits")
 }
 
 /// Counts a permit that was given under the account's rules.
@@ -227,7 +223,7 @@ pub(crate) async fn uncount(work: &mut Work<'_>, claim: Claim) -> StoreResult<()
     .bind(claim.attempt.to_string())
     .bind(claim.owner.to_string())
     .bind(claim.epoch);
-    let Some(row) = permit.fetch_optional(&mut *work.conn).await.map_err(unavailable)? else {
+    let Some(row) = permit.optional(&mut *work.conn).await? else {
         return Ok(());
     };
     let update = sqlx::query(

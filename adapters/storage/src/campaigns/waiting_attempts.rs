@@ -9,7 +9,7 @@ use super::contact_states::{self, ContactKey, ContactState};
 use crate::{
     engine::{
         Work,
-        rows::{Columns, affected, composed, unavailable},
+        rows::{Columns, Fetch, affected, composed},
     },
     events::attempt_ends,
 };
@@ -33,8 +33,8 @@ pub(crate) async fn cancel_waiting(work: &mut Work<'_>, campaign: CampaignId) ->
         "DELETE FROM attempts WHERE state = 'queued' AND attempt_no = 1 AND id IN {QUEUED} \
          RETURNING contact_list, contact_index"
     ));
-    let gone = gone.bind(campaign.to_string()).fetch_all(&mut *work.conn).await;
-    for row in gone.map_err(unavailable)? {
+    let gone = gone.bind(campaign.to_string()).all(&mut *work.conn).await?;
+    for row in gone {
         contact_states::set_untried(work, ContactKey::read(&row)?).await?;
     }
     let ended = composed(format!(
@@ -42,7 +42,7 @@ pub(crate) async fn cancel_waiting(work: &mut Work<'_>, campaign: CampaignId) ->
          WHERE state = 'queued' AND id IN {QUEUED} RETURNING id, contact_list, contact_index"
     ));
     let ended = ended.bind(campaign.to_string()).bind(work.now.0);
-    for row in ended.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+    for row in ended.all(&mut *work.conn).await? {
         contact_states::set(work, ContactKey::read(&row)?, ContactState::Cancelled, false).await?;
         attempt_ends::ended_unsent(work, row.id("id")?).await?;
     }

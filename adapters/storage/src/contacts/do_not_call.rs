@@ -13,9 +13,7 @@ use sqlx::any::AnyRow;
 use crate::{
     engine::{
         Work, locks,
-        rows::{
-            AnyQuery, Columns, Conditions, ROWS_PER_INSERT, affected, composed, containing, found, places, unavailable,
-        },
+        rows::{AnyQuery, Columns, Conditions, Fetch, ROWS_PER_INSERT, affected, composed, containing, found, places},
     },
     events::account_events,
 };
@@ -42,9 +40,8 @@ pub(crate) async fn add(
     let row = composed(format!("{SELECT} WHERE account = $1 AND phone_number = $2"))
         .bind(account.to_string())
         .bind(number.as_str().to_owned())
-        .fetch_one(work.conn)
-        .await
-        .map_err(unavailable)?;
+        .one(work.conn)
+        .await?;
     read(&row)
 }
 
@@ -86,8 +83,7 @@ pub(crate) async fn list(
         );
     }
     let query = wanted.query(SELECT, "ORDER BY created_at DESC, phone_number DESC", limit);
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
-    rows.iter().map(read).collect()
+    query.read_all(work.conn, read).await
 }
 
 /// Returns which of these numbers are on the list, in any of their spellings, by their places.
@@ -111,7 +107,7 @@ pub(crate) async fn listed<'n>(
         let query = chunk
             .iter()
             .fold(query, |query, (spelling, _)| query.bind(spelling.clone()));
-        for row in query.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+        for row in query.all(&mut *work.conn).await? {
             let found = row.text("phone_number")?;
             listed.extend(
                 chunk

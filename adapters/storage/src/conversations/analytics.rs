@@ -21,7 +21,7 @@ use crate::{
     conversations,
     engine::{
         SqlStore, Work,
-        rows::{Bound, Columns, Conditions, affected, composed, places, to_json, unavailable},
+        rows::{Bound, Columns, Conditions, Fetch, affected, composed, places, to_json, unavailable},
     },
 };
 
@@ -82,7 +82,7 @@ fn keys(call: &CountedCall) -> impl Iterator<Item = Key> + '_ {
 
 async fn place_of_past(work: &mut Work<'_>) -> StoreResult<AttemptId> {
     let query = sqlx::query("SELECT value FROM cluster WHERE name = $1").bind(COUNTED_FROM);
-    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let row = query.optional(&mut *work.conn).await?;
     row.map_or(Ok(DONE), |row| row.id("value"))
 }
 
@@ -112,7 +112,7 @@ async fn to_count(mut work: Work<'_>, limit: i64) -> StoreResult<CountingBatch> 
 
 async fn past(work: &mut Work<'_>, from: AttemptId, limit: i64) -> StoreResult<CountingBatch> {
     let query = sqlx::query(PAST).bind(from.to_string()).bind(limit.max(1));
-    let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let rows = query.all(&mut *work.conn).await?;
     let mut batch = CountingBatch::default();
     let mut to = DONE;
     for row in &rows {
@@ -130,7 +130,7 @@ async fn queued(work: &mut Work<'_>, limit: i64) -> StoreResult<Vec<AttemptId>> 
         .bind(work.now.0 - COUNTED_AFTER_US)
         .bind(work.now.0 - COUNTED_UNANALYSED_US)
         .bind(limit.max(0));
-    let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let rows = query.all(&mut *work.conn).await?;
     rows.iter().map(|row| row.id("id")).collect()
 }
 
@@ -182,7 +182,7 @@ async fn take_from_queue(work: &mut Work<'_>, calls: &[AttemptId]) -> StoreResul
         places(1, calls.len())
     ));
     let delete = calls.iter().fold(delete, |query, id| query.bind(id.to_string()));
-    let rows = delete.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let rows = delete.all(&mut *work.conn).await?;
     rows.iter().map(|row| row.id("attempt")).collect()
 }
 
@@ -201,7 +201,7 @@ async fn add(work: &mut Work<'_>, key: Key, mut counts: CallCounts) -> StoreResu
         let query = query.bind(account.to_string()).bind(level).bind(start);
         query.bind(campaign.clone()).bind(agent.clone()).bind(version)
     });
-    if let Some(row) = select.fetch_optional(&mut *work.conn).await.map_err(unavailable)? {
+    if let Some(row) = select.optional(&mut *work.conn).await? {
         counts.add(&row.json("counts")?);
     }
     let upsert = upsert.bind(to_json(&counts)?);

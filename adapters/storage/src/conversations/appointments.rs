@@ -16,7 +16,7 @@ use crate::{
     callee,
     engine::{
         SqlStore, Work, locks,
-        rows::{Columns, affected, composed, to_json, unavailable},
+        rows::{Columns, Fetch, affected, composed, to_json},
     },
     events::deliveries,
 };
@@ -52,7 +52,7 @@ async fn begin(mut work: Work<'_>, new: NewAppointment) -> StoreResult<Begun> {
     .bind(new.attempt.to_string())
     .bind(new.calendar.clone())
     .bind(new.starts_at.0);
-    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let row = query.optional(&mut *work.conn).await?;
     let Some(row) = row else {
         return wish(work, new).await;
     };
@@ -72,7 +72,7 @@ async fn begin(mut work: Work<'_>, new: NewAppointment) -> StoreResult<Begun> {
     .bind(to_json(&new.details)?)
     .bind(new.starts_at.0)
     .bind(new.ends_at.0);
-    let row = update.fetch_one(&mut *work.conn).await.map_err(unavailable)?;
+    let row = update.one(&mut *work.conn).await?;
     Ok(Begun::Ask(read(&row)?))
 }
 
@@ -110,12 +110,12 @@ async fn wish(mut work: Work<'_>, new: NewAppointment) -> StoreResult<Begun> {
     .bind(work.now.plus(BOOKING_LEASE).0)
     .bind(invites.then_some(work.now.0))
     .bind(work.now.0);
-    let row = insert.fetch_one(&mut *work.conn).await.map_err(unavailable)?;
+    let row = insert.one(&mut *work.conn).await?;
     let appointment = read(&row)?;
     if !invites {
         return Ok(Begun::Ask(appointment));
     }
-    deliveries::insert(&mut work, (new.account, new.attempt), invitation(new.account, id)).await?;
+    deliveries::insert(&mut work, new.account, new.attempt, invitation(new.account, id)).await?;
     Ok(Begun::Booked(appointment))
 }
 
@@ -124,8 +124,7 @@ async fn has_too_many(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<bo
         "SELECT COUNT(*) AS tried, COUNT(CASE WHEN state <> 'failed' THEN 1 END) AS held \
          FROM appointments WHERE attempt = $1",
     );
-    let row = query.bind(attempt.to_string()).fetch_one(&mut *work.conn).await;
-    let row = row.map_err(unavailable)?;
+    let row = query.bind(attempt.to_string()).one(&mut *work.conn).await?;
     Ok(row.int("tried")? >= MOST_TRIED as i64 || row.int("held")? >= MOST_BOOKED as i64)
 }
 
@@ -146,7 +145,7 @@ async fn is_taken(work: &mut Work<'_>, new: &NewAppointment) -> StoreResult<bool
     .bind(new.attempt.to_string())
     .bind(work.now.0)
     .bind(work.now.0 - i64::try_from(SHOWN_WITHIN.as_micros()).unwrap_or(0));
-    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let row = query.optional(&mut *work.conn).await?;
     Ok(row.is_some())
 }
 
@@ -191,22 +190,20 @@ async fn lease(work: Work<'_>, limit: i64) -> StoreResult<Vec<Appointment>> {
     .bind(work.now.0)
     .bind(limit.max(0))
     .bind(work.now.plus(BOOKING_LEASE).0);
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
-    rows.iter().map(read).collect()
+    query.read_all(work.conn, read).await
 }
 
 async fn get(work: Work<'_>, id: AppointmentId) -> StoreResult<Appointment> {
     let query = composed(format!("SELECT {COLUMNS} FROM appointments WHERE id = $1"));
-    let row = query.bind(id.to_string()).fetch_optional(work.conn).await;
-    read(&row.map_err(unavailable)?.ok_or(StoreError::NotFound)?)
+    let row = query.bind(id.to_string()).existing(work.conn).await?;
+    read(&row)
 }
 
 async fn of(work: Work<'_>, attempt: AttemptId) -> StoreResult<Vec<Appointment>> {
     let query = composed(format!(
         "SELECT {COLUMNS} FROM appointments WHERE attempt = $1 ORDER BY id"
     ));
-    let rows = query.bind(attempt.to_string()).fetch_all(work.conn).await;
-    rows.map_err(unavailable)?.iter().map(read).collect()
+    query.bind(attempt.to_string()).read_all(work.conn, read).await
 }
 
 /// Returns the appointment of a call that was booked last.
@@ -215,8 +212,8 @@ pub(crate) async fn last(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult
         "SELECT {COLUMNS} FROM appointments WHERE attempt = $1 AND state = 'booked' \
          ORDER BY booked_at DESC, id DESC LIMIT 1"
     ));
-    let row = query.bind(attempt.to_string()).fetch_optional(&mut *work.conn).await;
-    row.map_err(unavailable)?.as_ref().map(read).transpose()
+    let row = query.bind(attempt.to_string()).optional(&mut *work.conn).await?;
+    row.as_ref().map(read).transpose()
 }
 
 /// SQLite reads the sides of a cross join in order; with another join it may begin with all calls of an agent.
@@ -251,7 +248,7 @@ async fn list(
         .bind(filter.agent.map(|id| id.to_string()))
         .bind(filter.campaign.map(|id| id.to_string()))
         .bind(limit.max(0));
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let rows = query.all(work.conn).await?;
     let listed = |row: &AnyRow| {
         Ok(ListedAppointment {
             appointment: read(row)?,

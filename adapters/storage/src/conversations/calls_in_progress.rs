@@ -12,7 +12,7 @@ use crate::{
     callee,
     engine::{
         Work,
-        rows::{Bound, Columns, bind_all, composed, unavailable},
+        rows::{Bound, Columns, Fetch, bind_all, composed},
     },
 };
 
@@ -61,11 +61,7 @@ pub(crate) async fn list(
         callee::FIELDS,
         callee::JOINS
     ));
-    let rows = bind_all(query, values)
-        .fetch_all(work.conn)
-        .await
-        .map_err(unavailable)?;
-    rows.iter().map(read).collect()
+    bind_all(query, values).read_all(work.conn, read).await
 }
 
 fn read(row: &AnyRow) -> StoreResult<CallInProgress> {

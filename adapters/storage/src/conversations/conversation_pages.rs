@@ -52,7 +52,8 @@ impl Pages {
         account: AccountId,
         mut filter: ConversationFilter,
         limit: i64,
-        (words, limits): (WordIndex, PageLimits),
+        words: WordIndex,
+        limits: PageLimits,
     ) -> Self {
         // Filters by status have an index.
         if let Some(OutcomeSign::Status(status)) = filter.outcome.map(CallOutcome::sign)
@@ -449,8 +450,13 @@ mod tests {
             ..ConversationFilter::default()
         };
         let pages = || {
-            let index = (WordIndex::Fts5, PageLimits::default());
-            Pages::new(AccountId::new(), filter.clone(), 9, index)
+            Pages::new(
+                AccountId::new(),
+                filter.clone(),
+                9,
+                WordIndex::Fts5,
+                PageLimits::default(),
+            )
         };
         assert_eq!(pages().narrow().collect::<Vec<_>>(), [Narrow::Words]);
         for few in [None, Some(Narrow::Words)] {
@@ -474,7 +480,7 @@ mod tests {
             ..long.clone()
         };
         for (filter, bounded) in [(long, false), (of_agent, true)] {
-            let pages = Pages::new(AccountId::new(), filter, 9, (WordIndex::Gin, PageLimits::default()));
+            let pages = Pages::new(AccountId::new(), filter, 9, WordIndex::Gin, PageLimits::default());
             assert_eq!(pages.horizon().is_some(), bounded);
         }
     }

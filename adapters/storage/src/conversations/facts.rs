@@ -11,7 +11,7 @@ use super::{jobs, transcripts, turns};
 use crate::{
     engine::{
         Work,
-        rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, to_json, unavailable},
+        rows::{Columns, Fetch, ROWS_PER_INSERT, affected, composed, insert_rows, to_json},
     },
     events::account_events,
 };
@@ -92,9 +92,8 @@ pub(crate) async fn last_event(work: Work<'_>, attempt: AttemptId, name: String)
         sqlx::query("SELECT at_ms, detail FROM journal WHERE attempt = $1 AND name = $2 ORDER BY id DESC LIMIT 1")
             .bind(attempt.to_string())
             .bind(name.clone())
-            .fetch_optional(work.conn)
-            .await
-            .map_err(unavailable)?;
+            .optional(work.conn)
+            .await?;
     row.map(|row| {
         Ok(EventFact {
             name,
@@ -121,7 +120,7 @@ pub(crate) async fn events(
         .bind(attempt.to_string())
         .bind(after.unwrap_or(EventId::FIRST).to_string())
         .bind(limit.max(0));
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let rows = query.all(work.conn).await?;
     rows.iter()
         .map(|row| {
             Ok(EventRow {

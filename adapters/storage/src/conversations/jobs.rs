@@ -13,7 +13,7 @@ use crate::{
     contacts,
     engine::{
         Work,
-        rows::{AnyQuery, Columns, affected, composed, places, to_json, unavailable},
+        rows::{AnyQuery, Columns, Fetch, affected, composed, places, to_json},
     },
     events::{account_events, deliveries},
 };
@@ -42,7 +42,7 @@ pub(crate) async fn analyse_again(work: &mut Work<'_>, attempts: &[AttemptId]) -
         places(1, attempts.len())
     ));
     let query = attempts.iter().fold(query, |query, id| query.bind(id.to_string()));
-    let over = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let over = query.all(&mut *work.conn).await?;
     let due_at = work.now.plus(Duration::from_millis(FACTS_FOLLOW_MS.unsigned_abs())).0;
     for row in over {
         let upsert = sqlx::query(
@@ -66,7 +66,7 @@ pub(crate) async fn lease_analyses(work: Work<'_>, limit: i64) -> StoreResult<Ve
     .bind(work.now.plus(LEASE).0)
     .bind(work.now.0)
     .bind(limit.max(0));
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let rows = query.all(work.conn).await?;
     let jobs: StoreResult<Vec<Job>> = rows
         .iter()
         .map(|row| {

@@ -59,8 +59,8 @@ impl RecordStore for SqlStore {
         filter: ConversationFilter,
         limit: i64,
     ) -> StoreResult<ConversationPage> {
-        let limits = (limit, self.page_limits);
-        self.read(move |work| Box::pin(conversations::page(work, account, filter, limits)))
+        let limits = self.page_limits;
+        self.read(move |work| Box::pin(conversations::page(work, account, filter, limit, limits)))
             .await
     }
 

@@ -19,7 +19,7 @@ use crate::{
     agents, conversations,
     engine::{
         Work,
-        rows::{Columns, affected, composed, places, unavailable},
+        rows::{Columns, Fetch, affected, composed, places},
         word_index::{PLACES, WordIndex},
     },
 };
@@ -121,11 +121,7 @@ async fn index(work: &mut Work<'_>, row: &ConversationRow, callee: String, words
                  WHERE place >= $1 AND place < $2",
             );
             let free = free.bind(started_at * PLACES).bind((started_at + 1) * PLACES);
-            let place = free
-                .fetch_one(&mut *work.conn)
-                .await
-                .map_err(unavailable)?
-                .int("place")?;
+            let place = free.one(&mut *work.conn).await?.int("place")?;
             let insert = sqlx::query(
                 "INSERT INTO transcripts (place, id, account, started_at, callee) VALUES ($1, $2, $3, $4, $5)",
             );
@@ -146,8 +142,8 @@ pub(crate) async fn forget(work: &mut Work<'_>, call: AttemptId) -> StoreResult<
             "SELECT CAST(t.place AS BIGINT) AS place, t.callee, a.account, a.agent, a.campaign \
              FROM transcripts t JOIN attempts a ON a.id = t.id WHERE t.id = $1",
         );
-        let row = query.bind(call.to_string()).fetch_optional(&mut *work.conn).await;
-        let Some(row) = row.map_err(unavailable)? else {
+        let row = query.bind(call.to_string()).optional(&mut *work.conn).await?;
+        let Some(row) = row else {
             return Ok(());
         };
         let owners = (row.id("account")?, row.id("agent")?, row.maybe_id("campaign")?);
@@ -172,7 +168,7 @@ pub(crate) async fn before_turns(work: &mut Work<'_>, calls: &[AttemptId]) -> St
         places(1, calls.len())
     ));
     let query = calls.iter().fold(query, |query, id| query.bind(id.to_string()));
-    for row in query.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+    for row in query.all(&mut *work.conn).await? {
         forget(work, row.id("id")?).await?;
     }
     Ok(())
@@ -188,7 +184,7 @@ pub(crate) async fn over_since(work: Work<'_>, after: EndPlace, limit: i64) -> S
     let (ended_at, id) = after;
     let query = query.bind(ended_at.0).bind(id.to_string());
     let query = query.bind(work.now.0 - NOTED_AFTER_US).bind(limit.max(0));
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let rows = query.all(work.conn).await?;
     rows.iter()
         .map(|row| Ok(((row.time("ended_at")?, row.id("id")?), row.flag("is_new")?)))
         .collect()

@@ -10,7 +10,7 @@ use domain::{
 
 use crate::engine::{
     Work,
-    rows::{Columns, unavailable},
+    rows::{Columns, Fetch},
 };
 
 pub(crate) fn speaker_word(speaker: Speaker) -> &'static str {
@@ -34,9 +34,8 @@ pub(crate) async fn of(work: Work<'_>, attempt: AttemptId) -> StoreResult<Vec<Tu
          WHERE attempt = $1 ORDER BY seq",
     )
     .bind(attempt.to_string())
-    .fetch_all(work.conn)
-    .await
-    .map_err(unavailable)?;
+    .all(work.conn)
+    .await?;
     rows.iter()
         .map(|row| {
             Ok(TurnFact {

@@ -10,7 +10,7 @@ use domain::{
 };
 
 use super::{
-    rows::{Columns, unavailable},
+    rows::{Columns, Fetch},
     work::Work,
 };
 
@@ -36,7 +36,7 @@ impl Liveness {
         }
         let before = self.clock.now();
         let query = sqlx::query("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT) AS now");
-        let row = query.fetch_one(&mut *work.conn).await.map_err(unavailable)?;
+        let row = query.one(&mut *work.conn).await?;
         let (now, after) = (row.time("now")?, self.clock.now());
         let ahead = if now > after {
             now.0 - after.0
@@ -61,8 +61,8 @@ pub(crate) async fn declare_silent_dead(
     }
     let limit = before(now, liveness.times.dead_after);
     let own = sqlx::query("SELECT seen_at, steady_since FROM nodes WHERE id = $1 AND state = 'live'");
-    let own = own.bind(node.to_string()).fetch_optional(&mut *work.conn).await;
-    let own = own.map_err(unavailable)?.ok_or(StoreError::Fenced)?;
+    let own = own.bind(node.to_string()).optional(&mut *work.conn).await?;
+    let own = own.ok_or(StoreError::Fenced)?;
     if own.int("steady_since")? > limit || own.int("seen_at")? < before(now, liveness.times.gap()) {
         return Ok(now);
     }
@@ -76,7 +76,7 @@ pub(crate) async fn declare_dead(work: &mut Work<'_>, node: NodeId, limit: i64) 
         "UPDATE nodes SET state = 'dead' WHERE state = 'live' AND id <> $1 AND seen_at <= $2 RETURNING id, address",
     );
     let update = update.bind(node.to_string()).bind(limit);
-    for dead in update.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+    for dead in update.all(&mut *work.conn).await? {
         let (dead, address) = (dead.text("id")?, dead.maybe_text("address")?);
         tracing::warn!(dead, address, "silent node declared dead");
     }

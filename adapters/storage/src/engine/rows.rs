@@ -95,6 +95,41 @@ pub(crate) fn composed<'q>(sql: String) -> AnyQuery<'q> {
     sqlx::query(AssertSqlSafe(sql))
 }
 
+/// Reads the rows of a query.
+pub(crate) trait Fetch {
+    async fn all(self, conn: &mut AnyConnection) -> StoreResult<Vec<AnyRow>>;
+    async fn optional(self, conn: &mut AnyConnection) -> StoreResult<Option<AnyRow>>;
+    async fn one(self, conn: &mut AnyConnection) -> StoreResult<AnyRow>;
+
+    /// Returns the row. Returns `NotFound` if there is none.
+    async fn existing(self, conn: &mut AnyConnection) -> StoreResult<AnyRow>;
+
+    /// Returns the values of all rows.
+    async fn read_all<T>(self, conn: &mut AnyConnection, read: fn(&AnyRow) -> StoreResult<T>) -> StoreResult<Vec<T>>;
+}
+
+impl Fetch for AnyQuery<'_> {
+    async fn all(self, conn: &mut AnyConnection) -> StoreResult<Vec<AnyRow>> {
+        self.fetch_all(conn).await.map_err(unavailable)
+    }
+
+    async fn optional(self, conn: &mut AnyConnection) -> StoreResult<Option<AnyRow>> {
+        self.fetch_optional(conn).await.map_err(unavailable)
+    }
+
+    async fn one(self, conn: &mut AnyConnection) -> StoreResult<AnyRow> {
+        self.fetch_one(conn).await.map_err(unavailable)
+    }
+
+    async fn existing(self, conn: &mut AnyConnection) -> StoreResult<AnyRow> {
+        self.optional(conn).await?.ok_or(StoreError::NotFound)
+    }
+
+    async fn read_all<T>(self, conn: &mut AnyConnection, read: fn(&AnyRow) -> StoreResult<T>) -> StoreResult<Vec<T>> {
+        self.all(conn).await?.iter().map(read).collect()
+    }
+}
+
 /// Runs a query and returns the number of affected rows.
 pub(crate) async fn affected(query: AnyQuery<'_>, conn: &mut AnyConnection) -> StoreResult<u64> {
     let done = query.execute(conn).await.map_err(unavailable)?;

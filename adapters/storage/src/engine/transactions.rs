@@ -23,7 +23,7 @@ use tokio::{
 
 use super::{
     dialect::Dialect,
-    rows::{Columns, composed, is_passing, unavailable},
+    rows::{Columns, Fetch, composed, is_passing, unavailable},
     server_history::{PRESENT, present_of},
     work::Work,
 };
@@ -264,8 +264,8 @@ impl Transactions {
                 return Ok(CommitStatus::AnotherHistory);
             }
             let query = sqlx::query("SELECT pg_xact_status(CAST(CAST($1 AS TEXT) AS xid8)) AS status");
-            let row = query.bind(written.id.clone()).fetch_one(&mut *conn).await;
-            Ok(CommitStatus::Known(row.map_err(unavailable)?.maybe_text("status")?))
+            let row = query.bind(written.id.clone()).one(&mut *conn).await?;
+            Ok(CommitStatus::Known(row.maybe_text("status")?))
         };
         timeout(ANSWERS_WITHIN, asked).await.unwrap_or_else(|_| Err(late()))
     }
@@ -276,7 +276,7 @@ async fn transaction_id(conn: &mut AnyConnection) -> StoreResult<Option<Written>
     let query = composed(format!(
         "SELECT CAST(pg_current_xact_id_if_assigned() AS TEXT) AS id, {PRESENT} AS history"
     ));
-    let row = query.fetch_one(conn).await.map_err(unavailable)?;
+    let row = query.one(conn).await?;
     let history = row.text("history")?;
     Ok(row.maybe_text("id")?.map(|id| Written { id, history }))
 }

@@ -20,7 +20,7 @@ use sqlx::{AnyConnection, Connection};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
-    dialect::Dialect,
+    dialect::SQLITE,
     open::Again,
     rows::{is_disk_full, unavailable},
     work::Work,
@@ -105,10 +105,10 @@ impl fmt::Debug for Writer {
 
 impl Writer {
     pub(crate) fn start(
-        (conn, again): (AnyConnection, Option<Again>),
+        conn: AnyConnection,
+        again: Option<Again>,
         lock: Option<File>,
         clock: Arc<dyn Clock>,
-        dialect: &'static Dialect,
         event_signals: Arc<EventSignals>,
     ) -> Self {
         let (queue, waiting) = mpsc::channel(QUEUE);
@@ -118,7 +118,6 @@ impl Writer {
             again,
             unfit: false,
             clock,
-            dialect,
             alarm: Alarm(failed),
             event_signals,
         };
@@ -202,7 +201,6 @@ struct Task {
     /// space, and every later attempt to end it is refused.
     unfit: bool,
     clock: Arc<dyn Clock>,
-    dialect: &'static Dialect,
     alarm: Alarm,
     event_signals: Arc<EventSignals>,
 }
@@ -275,7 +273,7 @@ impl Task {
         waiting: &mut mpsc::Receiver<Message>,
         closer: &mut Option<oneshot::Sender<()>>,
     ) -> Result<(), GroupError> {
-        let mut transaction = self.conn.begin_with(self.dialect.begin).await.map_err(passing)?;
+        let mut transaction = self.conn.begin_with(SQLITE.begin).await.map_err(passing)?;
         let began = Instant::now();
         let has_events = AtomicBool::default();
         let mut next = 0;
@@ -284,7 +282,7 @@ impl Task {
             let work = Work {
                 conn: &mut savepoint,
                 now: self.clock.now(),
-                dialect: self.dialect,
+                dialect: &SQLITE,
                 has_events: &has_events,
             };
             if operation.perform(work).await {
@@ -336,7 +334,7 @@ mod tests {
     use domain::time::SystemClock;
 
     use super::*;
-    use crate::engine::{dialect::SQLITE, rows::Columns};
+    use crate::engine::rows::Columns;
 
     async fn writer() -> Writer {
         sqlx::any::install_default_drivers();
@@ -348,7 +346,7 @@ mod tests {
             let create = sqlx::AssertSqlSafe(format!("CREATE TABLE {table}"));
             sqlx::query(create).execute(&mut conn).await.unwrap();
         }
-        Writer::start((conn, None), None, Arc::new(SystemClock), &SQLITE, Arc::default())
+        Writer::start(conn, None, None, Arc::new(SystemClock), Arc::default())
     }
 
     async fn all(work: Work<'_>, statements: &'static [&'static str]) -> StoreResult<()> {

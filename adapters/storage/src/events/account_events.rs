@@ -23,7 +23,7 @@ use crate::{
     callee,
     engine::{
         SqlStore, Work,
-        rows::{AnyQuery, Columns, affected, composed, unavailable},
+        rows::{AnyQuery, Columns, Fetch, affected, composed},
     },
 };
 
@@ -165,7 +165,7 @@ pub(crate) async fn of_opt_out(
 /// has stored its deliveries, and no later one finds it.
 pub(crate) async fn erase(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     let events = sqlx::query("DELETE FROM account_events WHERE attempt = $1 RETURNING id").bind(call.to_string());
-    for event in events.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+    for event in events.all(&mut *work.conn).await? {
         let deliveries = sqlx::query("DELETE FROM webhook_deliveries WHERE event = $1").bind(event.text("id")?);
         affected(deliveries, &mut *work.conn).await?;
     }
@@ -174,8 +174,8 @@ pub(crate) async fn erase(work: &mut Work<'_>, call: AttemptId) -> StoreResult<(
 
 async fn last_place(work: Work<'_>, account: AccountId) -> StoreResult<i64> {
     let query = sqlx::query("SELECT COALESCE(MAX(place), 0) AS place FROM account_events WHERE account = $1");
-    let row = query.bind(account.to_string()).fetch_one(work.conn).await;
-    row.map_err(unavailable)?.int("place")
+    let row = query.bind(account.to_string()).one(work.conn).await?;
+    row.int("place")
 }
 
 async fn after(work: Work<'_>, account: AccountId, place: i64, limit: i64) -> StoreResult<Vec<AccountEvent>> {
@@ -187,8 +187,7 @@ async fn after(work: Work<'_>, account: AccountId, place: i64, limit: i64) -> St
         known_types()
     ));
     let query = query.bind(account.to_string()).bind(place).bind(limit.max(0));
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
-    rows.iter().map(read).collect()
+    query.read_all(work.conn, read).await
 }
 
 /// Ids follow the order of creation, so only the oldest rows are examined.

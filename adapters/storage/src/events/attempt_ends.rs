@@ -9,7 +9,7 @@ use domain::{
 use crate::{
     engine::{
         Work,
-        rows::{Columns, affected, unavailable},
+        rows::{Columns, Fetch, affected},
     },
     events::{account_events, deliveries},
 };
@@ -33,8 +33,8 @@ async fn keep_issue_tracking(work: &mut Work<'_>, attempt: AttemptId) -> StoreRe
         "SELECT g.document FROM attempts a JOIN agents g ON g.id = a.agent \
          WHERE a.id = $1 AND g.document LIKE '%\"issueTracking\"%'",
     );
-    let row = query.bind(attempt.to_string()).fetch_optional(&mut *work.conn).await;
-    let tracked = match row.map_err(unavailable)? {
+    let row = query.bind(attempt.to_string()).optional(&mut *work.conn).await?;
+    let tracked = match row {
         Some(row) => agent::tracks_issues(&row.json("document")?),
         None => false,
     };

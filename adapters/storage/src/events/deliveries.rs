@@ -24,7 +24,7 @@ use crate::{
     callee,
     engine::{
         SqlStore, Work,
-        rows::{Columns, affected, composed, unavailable},
+        rows::{Columns, Fetch, affected, composed},
     },
 };
 
@@ -64,7 +64,7 @@ async fn due_lanes_in(
     .bind(FAILURES_FORGIVEN)
     .bind(limit.max(0))
     .bind(sought.least_failed());
-    let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let rows = query.all(&mut *work.conn).await?;
     let lane = |row: &AnyRow| {
         let lane = DueLane {
             lane: row.text("lane")?,
@@ -96,7 +96,7 @@ async fn lease(work: Work<'_>, sought: Sought, lanes: Vec<(String, i64)>) -> Sto
         .bind(most.max(0))
         .bind(work.now.plus(DELIVERY_LEASE).0)
         .bind(sought.least_failed());
-        let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+        let rows = query.all(&mut *work.conn).await?;
         for row in &rows {
             leased.push(read(row, of_endpoint)?);
         }
@@ -147,7 +147,7 @@ async fn of(work: Work<'_>, attempt: AttemptId) -> StoreResult<Vec<DeliveryRow>>
     let query = sqlx::query(
         "SELECT id, kind, state, failed, due_at, last_error FROM deliveries WHERE attempt = $1 ORDER BY id",
     );
-    let rows = query.bind(attempt.to_string()).fetch_all(work.conn).await;
+    let rows = query.bind(attempt.to_string()).all(work.conn).await?;
     let row = |row: &AnyRow| {
         Ok(DeliveryRow {
             id: row.id("id")?,
@@ -158,7 +158,7 @@ async fn of(work: Work<'_>, attempt: AttemptId) -> StoreResult<Vec<DeliveryRow>>
             last_error: row.maybe_text("last_error")?,
         })
     };
-    rows.map_err(unavailable)?.iter().map(row).collect()
+    rows.iter().map(row).collect()
 }
 
 /// Ids follow the order of creation, so only the oldest rows are examined.

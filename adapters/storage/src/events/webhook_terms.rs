@@ -11,7 +11,7 @@ use sqlx::any::AnyRow;
 
 use crate::engine::{
     Work,
-    rows::{Columns, to_json, unavailable},
+    rows::{Columns, Fetch, to_json},
 };
 
 /// Changes that are kept; events are published within seconds.
@@ -62,10 +62,10 @@ pub(crate) async fn changed(
         return Ok(None);
     }
     let query = sqlx::query("SELECT terms, types, created_at FROM webhook_endpoints WHERE id = $1");
-    let row = query.bind(id.to_string()).fetch_one(&mut *work.conn).await;
+    let row = query.bind(id.to_string()).one(&mut *work.conn).await?;
     let mut terms = match is_enabled {
         true => Vec::new(),
-        false => Terms::read(&row.map_err(unavailable)?)?.0,
+        false => Terms::read(&row)?.0,
     };
     terms.drain(..terms.len().saturating_sub(KEPT));
     terms.push(Term {

@@ -18,7 +18,7 @@ use crate::{
     accounts::idempotency,
     engine::{
         SqlStore, Work,
-        rows::{Columns, Conditions, affected, composed, found, to_json, unavailable},
+        rows::{Columns, Conditions, Fetch, affected, composed, found, to_json},
     },
 };
 
@@ -48,8 +48,8 @@ async fn get(work: &mut Work<'_>, account: AccountId, id: WebhookId) -> StoreRes
         "SELECT {COLUMNS} FROM webhook_endpoints WHERE id = $1 AND account = $2"
     ));
     let query = query.bind(id.to_string()).bind(account.to_string());
-    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
-    read(&row.ok_or(StoreError::NotFound)?)
+    let row = query.existing(&mut *work.conn).await?;
+    read(&row)
 }
 
 async fn create(
@@ -73,8 +73,8 @@ async fn create(
     .bind(secret)
     .bind(work.now.0);
     let count = sqlx::query("SELECT COUNT(*) AS endpoints FROM webhook_endpoints WHERE account = $1");
-    let count = count.bind(account.to_string()).fetch_one(&mut *work.conn).await;
-    if usize::try_from(count.map_err(unavailable)?.int("endpoints")?).is_ok_and(|count| count >= MAX_WEBHOOKS) {
+    let count = count.bind(account.to_string()).one(&mut *work.conn).await?;
+    if usize::try_from(count.int("endpoints")?).is_ok_and(|count| count >= MAX_WEBHOOKS) {
         return Ok(None);
     }
     affected(insert, &mut *work.conn).await?;
@@ -100,13 +100,13 @@ async fn list(
     }
     let head = format!("SELECT {COLUMNS} FROM webhook_endpoints");
     let query = wanted.query(&head, "ORDER BY created_at DESC, id DESC", limit);
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
-    rows.iter().map(read).collect()
+    query.read_all(work.conn, read).await
 }
 
 async fn update(
     mut work: Work<'_>,
-    (account, id): (AccountId, WebhookId),
+    account: AccountId,
+    id: WebhookId,
     version: i64,
     new: WebhookEndpoint,
 ) -> StoreResult<WebhookRow> {
@@ -184,10 +184,10 @@ async fn recent(work: Work<'_>, id: WebhookId) -> StoreResult<RecentDeliveries> 
     let rows = query
         .bind(id.to_string())
         .bind(RECENT_DELIVERIES)
-        .fetch_all(work.conn)
-        .await;
+        .all(work.conn)
+        .await?;
     let mut recent = RecentDeliveries::default();
-    for row in rows.map_err(unavailable)? {
+    for row in rows {
         let count = row.int("deliveries")?;
         match row.word("state", DeliveryState::parse)? {
             DeliveryState::Done => recent.succeeded = count,
@@ -242,14 +242,13 @@ async fn list_deliveries(
         wanted.and("d.id < ?", [after.to_string().into()]);
     }
     let query = wanted.query(&with_events(), "ORDER BY d.id DESC", limit);
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
-    rows.iter().map(read_delivery).collect()
+    query.read_all(work.conn, read_delivery).await
 }
 
 async fn delivery(work: &mut Work<'_>, id: DeliveryId) -> StoreResult<WebhookDelivery> {
     let query = composed(format!("{} WHERE d.id = $1", with_events())).bind(id.to_string());
-    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
-    read_delivery(&row.ok_or(StoreError::NotFound)?)
+    let row = query.existing(&mut *work.conn).await?;
+    read_delivery(&row)
 }
 
 async fn resend(mut work: Work<'_>, id: WebhookId, again: DeliveryId) -> StoreResult<WebhookDelivery> {
@@ -260,8 +259,8 @@ async fn resend(mut work: Work<'_>, id: WebhookId, again: DeliveryId) -> StoreRe
          WHERE id = $2 AND endpoint = $3 RETURNING lane",
     );
     let update = update.bind(work.now.0).bind(again.to_string()).bind(id.to_string());
-    let row = update.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
-    let lane = row.ok_or(StoreError::NotFound)?.text("lane")?;
+    let row = update.existing(&mut *work.conn).await?;
+    let lane = row.text("lane")?;
     release(&mut work, lane, false).await?;
     delivery(&mut work, again).await
 }
@@ -293,8 +292,7 @@ async fn message(work: Work<'_>, id: DeliveryId) -> StoreResult<WebhookMessage> 
         account_events::call()
     ));
     let query = query.bind(work.now.0).bind(id.to_string());
-    let row = query.fetch_optional(work.conn).await.map_err(unavailable)?;
-    let row = row.ok_or(StoreError::NotFound)?;
+    let row = query.existing(work.conn).await?;
     Ok(WebhookMessage {
         url: row.text("url")?,
         secrets: WebhookSecrets {
@@ -343,7 +341,7 @@ impl WebhookStore for SqlStore {
         new: WebhookEndpoint,
     ) -> StoreResult<WebhookRow> {
         let row = self
-            .change(account, move |work| Box::pin(update(work, (account, id), version, new)))
+            .change(account, move |work| Box::pin(update(work, account, id, version, new)))
             .await?;
         if !row.endpoint.enabled {
             let lane = endpoint_lane(account, id);

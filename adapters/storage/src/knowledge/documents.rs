@@ -3,21 +3,20 @@
 use domain::{
     id::{AccountId, DocumentId},
     ports::store::{
-        CREATED, DocumentKind, DocumentRow, KeyTicket, KnowledgeFilter, NewDocument, Removal, StoreError, StoreResult,
-        name_order,
+        CREATED, DocumentKind, DocumentRow, KeyTicket, KnowledgeFilter, NewDocument, Removal, StoreResult, name_order,
     },
 };
 use sqlx::any::AnyRow;
 
 use super::{
-    holding::{Held, holders},
+    holding::{Held, held_by},
     listing::page,
 };
 use crate::{
     accounts::idempotency,
     engine::{
-        Work,
-        rows::{Columns, affected, unavailable},
+        Work, holders,
+        rows::{Columns, Fetch, affected, composed, unavailable},
     },
 };
 
@@ -78,15 +77,14 @@ pub(super) async fn create(
 }
 
 pub(super) async fn get(work: Work<'_>, account: AccountId, id: DocumentId) -> StoreResult<DocumentRow> {
-    let row = sqlx::query(
-        "SELECT id, account, kind, name, url, characters, created_at FROM documents WHERE id = $1 AND account = $2",
-    )
+    let row = composed(format!(
+        "SELECT {COLUMNS} FROM documents WHERE id = $1 AND account = $2"
+    ))
     .bind(id.to_string())
     .bind(account.to_string())
-    .fetch_optional(work.conn)
-    .await
-    .map_err(unavailable)?;
-    read(&row.ok_or(StoreError::NotFound)?)
+    .existing(work.conn)
+    .await?;
+    read(&row)
 }
 
 pub(super) async fn text(work: Work<'_>, account: AccountId, id: DocumentId) -> StoreResult<String> {
@@ -96,10 +94,9 @@ pub(super) async fn text(work: Work<'_>, account: AccountId, id: DocumentId) -> 
     )
     .bind(id.to_string())
     .bind(account.to_string())
-    .fetch_optional(work.conn)
-    .await
-    .map_err(unavailable)?;
-    row.ok_or(StoreError::NotFound)?.text("words")
+    .existing(work.conn)
+    .await?;
+    row.text("words")
 }
 
 pub(super) async fn list(
@@ -109,25 +106,18 @@ pub(super) async fn list(
     limit: i64,
 ) -> StoreResult<Vec<DocumentRow>> {
     let query = page(&format!("SELECT {COLUMNS} FROM documents"), account, &filter, limit)?;
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
-    rows.iter().map(read).collect()
+    query.read_all(work.conn, read).await
 }
 
 pub(super) async fn delete(mut work: Work<'_>, account: AccountId, id: DocumentId) -> StoreResult<Removal> {
     get(work.again(), account, id).await?;
-    let holders = holders(&mut work, Held::Document(id)).await?;
-    if !holders.is_empty() {
-        return Ok(Removal::Held(holders));
+    let held = held_by(&mut work, Held::Document(id)).await?;
+    if !held.is_empty() {
+        return Ok(Removal::Held(held));
     }
     let texts = sqlx::query("DELETE FROM document_texts WHERE document = $1").bind(id.to_string());
     affected(texts, work.conn).await?;
     let row = sqlx::query("DELETE FROM documents WHERE id = $1 AND account = $2");
     let row = row.bind(id.to_string()).bind(account.to_string());
-    match affected(row, work.conn).await {
-        // A foreign key refuses the delete: the document was referenced after its holders were read.
-        Err(StoreError::NotFound) => Err(StoreError::Stale),
-        Err(other) => Err(other),
-        Ok(0) => Err(StoreError::NotFound),
-        Ok(_) => Ok(Removal::Done),
-    }
+    holders::delete(row, work.conn).await
 }

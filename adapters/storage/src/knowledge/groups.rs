@@ -13,14 +13,14 @@ use sqlx::any::AnyRow;
 
 use super::{
     documents,
-    holding::{Held, holders},
+    holding::{Held, held_by},
     listing::page,
 };
 use crate::{
     accounts::idempotency,
     engine::{
-        Work,
-        rows::{Columns, affected, composed, places, unavailable},
+        Work, holders,
+        rows::{Columns, Fetch, affected, composed, places, unavailable},
     },
 };
 
@@ -40,10 +40,10 @@ fn read(row: &AnyRow) -> StoreResult<GroupRow> {
 pub(super) async fn create(
     mut work: Work<'_>,
     account: AccountId,
-    new: (String, Vec<DocumentId>),
+    name: String,
+    documents: Vec<DocumentId>,
     ticket: Option<KeyTicket>,
 ) -> StoreResult<GroupRow> {
-    let (name, documents) = new;
     let id = GroupId::new();
     sqlx::query(
         "INSERT INTO document_groups (id, account, name, name_folded, name_order, created_at) \
@@ -58,14 +58,18 @@ pub(super) async fn create(
     .execute(&mut *work.conn)
     .await
     .map_err(unavailable)?;
-    put_documents(&mut work, (account, id), &documents).await?;
+    put_documents(&mut work, account, id, &documents).await?;
     idempotency::settle(&mut work, ticket.as_ref(), CREATED, &id.to_string()).await?;
     get(work, account, id).await
 }
 
 /// Adds documents of the account to a group that has none.
-async fn put_documents(work: &mut Work<'_>, group: (AccountId, GroupId), documents: &[DocumentId]) -> StoreResult<()> {
-    let (account, id) = group;
+async fn put_documents(
+    work: &mut Work<'_>,
+    account: AccountId,
+    id: GroupId,
+    documents: &[DocumentId],
+) -> StoreResult<()> {
     for (place, document) in (0_i64..).zip(documents) {
         let put = sqlx::query(
             "INSERT INTO group_documents (document_group, place, document) \
@@ -88,10 +92,9 @@ pub(super) async fn get(work: Work<'_>, account: AccountId, id: GroupId) -> Stor
     let row = composed(format!("{SELECT} WHERE id = $1 AND account = $2"))
         .bind(id.to_string())
         .bind(account.to_string())
-        .fetch_optional(&mut *work.conn)
-        .await
-        .map_err(unavailable)?;
-    let mut groups = [read(&row.ok_or(StoreError::NotFound)?)?];
+        .existing(&mut *work.conn)
+        .await?;
+    let mut groups = [read(&row)?];
     fill(work, &mut groups).await?;
     let [group] = groups;
     Ok(group)
@@ -104,7 +107,7 @@ pub(super) async fn list(
     limit: i64,
 ) -> StoreResult<Vec<GroupRow>> {
     let query = page(SELECT, account, &filter, limit)?;
-    let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let rows = query.all(&mut *work.conn).await?;
     let mut groups: Vec<GroupRow> = rows.iter().map(read).collect::<StoreResult<_>>()?;
     fill(work, &mut groups).await?;
     Ok(groups)
@@ -126,7 +129,7 @@ async fn fill(work: Work<'_>, groups: &mut [GroupRow]) -> StoreResult<()> {
         .iter()
         .fold(composed(sql), |query, group| query.bind(group.id.to_string()));
     let mut found: HashMap<GroupId, Vec<DocumentRow>> = HashMap::new();
-    for row in query.fetch_all(work.conn).await.map_err(unavailable)? {
+    for row in query.all(work.conn).await? {
         let group = row.id("document_group")?;
         found.entry(group).or_default().push(documents::read(&row)?);
     }
@@ -136,8 +139,12 @@ async fn fill(work: Work<'_>, groups: &mut [GroupRow]) -> StoreResult<()> {
     Ok(())
 }
 
-pub(super) async fn update(mut work: Work<'_>, group: (AccountId, GroupId), edit: GroupEdit) -> StoreResult<GroupRow> {
-    let (account, id) = group;
+pub(super) async fn update(
+    mut work: Work<'_>,
+    account: AccountId,
+    id: GroupId,
+    edit: GroupEdit,
+) -> StoreResult<GroupRow> {
     // Update the row even if the name stays: of two concurrent updates the later one waits here.
     let update = sqlx::query(
         "UPDATE document_groups SET name = COALESCE($1, name), name_folded = COALESCE($2, name_folded), \
@@ -154,26 +161,20 @@ pub(super) async fn update(mut work: Work<'_>, group: (AccountId, GroupId), edit
     if let Some(documents) = &edit.documents {
         let clear = sqlx::query("DELETE FROM group_documents WHERE document_group = $1").bind(id.to_string());
         affected(clear, work.conn).await?;
-        put_documents(&mut work, group, documents).await?;
+        put_documents(&mut work, account, id, documents).await?;
     }
     get(work, account, id).await
 }
 
 pub(super) async fn delete(mut work: Work<'_>, account: AccountId, id: GroupId) -> StoreResult<Removal> {
     get(work.again(), account, id).await?;
-    let holders = holders(&mut work, Held::Group(id)).await?;
-    if !holders.is_empty() {
-        return Ok(Removal::Held(holders));
+    let held = held_by(&mut work, Held::Group(id)).await?;
+    if !held.is_empty() {
+        return Ok(Removal::Held(held));
     }
     let clear = sqlx::query("DELETE FROM group_documents WHERE document_group = $1").bind(id.to_string());
     affected(clear, work.conn).await?;
     let row = sqlx::query("DELETE FROM document_groups WHERE id = $1 AND account = $2");
     let row = row.bind(id.to_string()).bind(account.to_string());
-    match affected(row, work.conn).await {
-        // The group still has children: an agent referenced it since it was read.
-        Err(StoreError::NotFound) => Err(StoreError::Stale),
-        Err(other) => Err(other),
-        Ok(0) => Err(StoreError::NotFound),
-        Ok(_) => Ok(Removal::Done),
-    }
+    holders::delete(row, work.conn).await
 }

@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use domain::{
     agent::referenced_documents,
-    id::{AccountId, AgentId, DocumentId, GroupId},
-    ports::store::{HOLDERS_NAMED, Holder, StoreError, StoreResult},
+    id::{DocumentId, GroupId},
+    ports::store::{AgentRow, HOLDERS_NAMED, Holder, StoreError, StoreResult},
 };
-use serde_json::{Map, Value};
 
 use super::listing::known_texts;
 use crate::engine::{
-    Work,
-    rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
+    Work, holders,
+    rows::{ROWS_PER_INSERT, affected, composed, insert_rows},
 };
 
 /// Reference tables of agents: table, column, and the table of the referenced rows.
@@ -23,23 +22,19 @@ const HOLDS: [(&str, &str, &str); 2] = [
 
 /// Stores the references in an agent's document in place of the earlier ones. Returns `Stale` if a referenced
 /// row is deleted.
-pub(crate) async fn hold(
-    work: &mut Work<'_>,
-    agent: (AccountId, AgentId),
-    document: &Map<String, Value>,
-) -> StoreResult<()> {
-    let (account, id) = agent;
+pub(crate) async fn hold(work: &mut Work<'_>, agent: &AgentRow) -> StoreResult<()> {
+    let id = agent.id;
     for (table, _, _) in HOLDS {
         let clear = composed(format!("DELETE FROM {table} WHERE agent = $1")).bind(id.to_string());
         affected(clear, work.conn).await?;
     }
-    let mut named: BTreeSet<String> = referenced_documents(document)
+    let mut named: BTreeSet<String> = referenced_documents(&agent.document)
         .into_iter()
         .map(|(_, text)| text)
         .collect();
     for (table, column, parent) in HOLDS {
         let ids: Vec<String> = named.iter().cloned().collect();
-        let known = known_texts(work, parent, account, &ids).await?;
+        let known = known_texts(work, parent, agent.account, &ids).await?;
         let found: BTreeSet<&String> = known.iter().collect();
         named.retain(|text| !found.contains(text));
         for chunk in known.chunks(ROWS_PER_INSERT) {
@@ -70,7 +65,7 @@ pub(super) enum Held {
 
 /// Returns the agents and groups that reference the row; the list is limited. References of deleted agents
 /// are dropped first.
-pub(super) async fn holders(work: &mut Work<'_>, held: Held) -> StoreResult<Vec<Holder>> {
+pub(super) async fn held_by(work: &mut Work<'_>, held: Held) -> StoreResult<Vec<Holder>> {
     let (table, column, id) = match &held {
         Held::Document(id) => ("agent_documents", "document", id.to_string()),
         Held::Group(id) => ("agent_groups", "document_group", id.to_string()),
@@ -84,28 +79,14 @@ pub(super) async fn holders(work: &mut Work<'_>, held: Held) -> StoreResult<Vec<
     if let Held::Document(_) = held {
         let groups = "SELECT g.id, g.name FROM group_documents h JOIN document_groups g ON g.id = h.document_group \
                       WHERE h.document = $1 ORDER BY g.id LIMIT $2";
-        found.extend(named(work, "group", groups.to_owned(), &id).await?);
+        let groups = sqlx::query(groups).bind(id.clone());
+        found.extend(holders::holders("group", groups, work.conn).await?);
     }
     let agents = format!(
         "SELECT a.id, a.name FROM {table} h JOIN agents a ON a.id = h.agent WHERE h.{column} = $1 \
          ORDER BY a.id LIMIT $2"
     );
-    found.extend(named(work, "agent", agents, &id).await?);
+    found.extend(holders::holders("agent", composed(agents).bind(id), work.conn).await?);
     found.truncate(HOLDERS_NAMED);
     Ok(found)
-}
-
-async fn named(work: &mut Work<'_>, kind: &'static str, sql: String, held: &str) -> StoreResult<Vec<Holder>> {
-    let limit = i64::try_from(HOLDERS_NAMED).unwrap_or(i64::MAX);
-    let rows = composed(sql).bind(held.to_owned()).bind(limit);
-    let rows = rows.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
-    rows.iter()
-        .map(|row| {
-            Ok(Holder {
-                kind,
-                id: row.text("id")?,
-                name: row.text("name")?,
-            })
-        })
-        .collect()
 }

@@ -7,7 +7,7 @@ use domain::{
 
 use crate::engine::{
     Work,
-    rows::{AnyQuery, Columns, Conditions, composed, places, unavailable},
+    rows::{AnyQuery, Columns, Conditions, Fetch, composed, places},
 };
 
 /// Ids in one statement.
@@ -44,7 +44,7 @@ pub(super) async fn known_texts(
         );
         let query = composed(sql).bind(account.to_string());
         let query: AnyQuery<'_> = chunk.iter().fold(query, |query, id| query.bind(id.clone()));
-        let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+        let rows = query.all(&mut *work.conn).await?;
         for row in rows {
             found.push(row.text("id")?);
         }

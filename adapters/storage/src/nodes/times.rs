@@ -13,7 +13,7 @@ use domain::{
 use crate::engine::{
     Work,
     liveness::{before, declare_dead},
-    rows::{Columns, affected, unavailable},
+    rows::{Columns, Fetch, affected},
 };
 
 /// Name of the timings in the table `cluster`.
@@ -29,11 +29,7 @@ pub(super) async fn agree(work: &mut Work<'_>, node: NodeId, times: Times, now: 
     );
     affected(hold.bind(NODE_TIMES).bind(own.clone()), &mut *work.conn).await?;
     let kept = sqlx::query("SELECT value FROM cluster WHERE name = $1").bind(NODE_TIMES);
-    let kept = kept
-        .fetch_one(&mut *work.conn)
-        .await
-        .map_err(unavailable)?
-        .text("value")?;
+    let kept = kept.one(&mut *work.conn).await?.text("value")?;
     if kept == own {
         return Ok(());
     }
@@ -46,7 +42,7 @@ pub(super) async fn agree(work: &mut Work<'_>, node: NodeId, times: Times, now: 
         let others =
             sqlx::query("SELECT COUNT(*) AS nodes FROM nodes WHERE state = 'live' AND id <> $1 AND seen_at > $2");
         let others = others.bind(node.to_string()).bind(silent_since);
-        let others = others.fetch_one(&mut *work.conn).await.map_err(unavailable)?;
+        let others = others.one(&mut *work.conn).await?;
         if others.int("nodes")? > 0 {
             return Err(StoreError::OtherTimes(words));
         }

@@ -4,7 +4,7 @@ use proptest::{collection::vec, prelude::*, sample::select, strategy::Union};
 use serde_json::json;
 
 use super::*;
-use crate::agent::shape::{Field, Shape};
+use crate::agent::schema::shape::{Field, Shape};
 
 fn minimal() -> Value {
     json!({ "name": "Ada", "conversationConfig": { "agent": { "prompt": { "prompt": "Be kind." } } } })

@@ -186,18 +186,6 @@ pub fn error_kind(error: &str) -> &str {
     error.split_once(':').map_or(error, |(kind, _)| kind)
 }
 
-/// Returns the members of the data of a campaign's change.
-pub fn campaign_change(before: CampaignStatus, now: CampaignStatus, reason: Option<&str>) -> Map<String, Value> {
-    let mut detail = Map::from_iter([
-        ("status".to_owned(), json!(now.as_str())),
-        ("previousStatus".to_owned(), json!(before.as_str())),
-    ]);
-    if let Some(reason) = reason {
-        detail.insert("reason".into(), json!(reason));
-    }
-    detail
-}
-
 /// Events of accounts.
 #[async_trait]
 pub trait AccountEventStore: Send + Sync {

@@ -10,10 +10,11 @@ use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{campaigns::CampaignContact, error::StoreResult, returned::Patience};
+use super::{directory::CampaignContact, error::StoreResult};
 use crate::{
     dial_token::DialToken,
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
+    node_times::Patience,
     phone_number::PhoneNumber,
     ports::carrier::CarrierCallId,
     time::Timestamp,

@@ -140,12 +140,13 @@ pub trait CampaignReadStore: Send + Sync {
     /// Returns the campaign's dials in the last `minutes`.
     async fn recent_dials(&self, campaign: CampaignId, minutes: i64) -> StoreResult<RecentDials>;
 
-    /// Returns the conversations after `after` in the order of their last change of status, at most `limit`.
+    /// Returns the conversations behind the time and id in the order of their last change of status, at most `limit`.
     /// A claim that has not been dialed is left out, because it may disappear without a trace.
     async fn changed_conversations(
         &self,
         campaign: CampaignId,
-        after: (Timestamp, AttemptId),
+        after: Timestamp,
+        after_id: AttemptId,
         limit: i64,
     ) -> StoreResult<Vec<ChangedConversation>>;
 

@@ -2,19 +2,18 @@
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::{
     attempts::{Outcome, REFUSALS_IN_A_ROW, REFUSED_PAUSE},
-    directory::Account,
+    directory::{Account, CampaignContact},
     error::StoreResult,
     idempotency::KeyTicket,
 };
 pub use crate::schedule::ScheduleText;
 use crate::{
     campaign_options::CampaignOptions,
-    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId},
-    phone_number::{PhoneNumber, with_numbers_masked},
+    id::{AccountId, AgentId, AttemptId, CampaignId},
+    phone_number::with_numbers_masked,
     schedule::Schedule,
     time::Timestamp,
 };
@@ -243,21 +242,6 @@ pub struct CalledAgain {
     /// Number of contacts that get another attempt.
     #[schema(minimum = 0)]
     pub contacts: i64,
-}
-
-/// One contact of a campaign.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CampaignContact {
-    /// Number in E.164.
-    pub phone_number: PhoneNumber,
-    /// The saved contact with this number, if there is one (filled in by the store).
-    pub contact: Option<ContactId>,
-    /// Name.
-    pub name: Option<String>,
-    /// E-mail address.
-    pub email: Option<String>,
-    /// All other fields, which are dynamic variables.
-    pub extra: Map<String, Value>,
 }
 
 /// Numbers of contacts by state.

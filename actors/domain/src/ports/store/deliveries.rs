@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::{
-    campaigns::CampaignContact,
+    directory::CampaignContact,
     error::{StoreError, StoreResult},
 };
 use crate::{

@@ -198,6 +198,21 @@ pub struct NewContact {
     pub extra: Map<String, Value>,
 }
 
+/// One contact of a campaign.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CampaignContact {
+    /// Number in E.164.
+    pub phone_number: PhoneNumber,
+    /// The saved contact with this number, if there is one (filled in by the store).
+    pub contact: Option<ContactId>,
+    /// Name.
+    pub name: Option<String>,
+    /// E-mail address.
+    pub email: Option<String>,
+    /// All other fields, which are dynamic variables.
+    pub extra: Map<String, Value>,
+}
+
 /// Filters of the contacts list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContactFilter {

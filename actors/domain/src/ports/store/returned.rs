@@ -1,17 +1,23 @@
 //! Live calls whose media socket broke and which their carrier brings to whichever node answers. If the owner
 //! cannot take a call back, it moves to another node under the next epoch.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 
 use super::{
-    EventFact, TurnFact,
     attempts::{CallDirection, Claim, ClaimedAttempt},
     calls_in_progress::{OPERATOR_JOINED, OPERATOR_LEFT},
     error::StoreResult,
 };
-use crate::{dial_token::DialToken, id::NodeId, phone_number::PhoneNumber, ports::carrier::CarrierCallId};
+pub use crate::node_times::Patience;
+use crate::{
+    dial_token::DialToken,
+    history::{EventFact, TurnFact},
+    id::NodeId,
+    phone_number::PhoneNumber,
+    ports::carrier::CarrierCallId,
+};
 
 /// Name of the event for each time a call moved to another node.
 pub const TAKEN_OVER: &str = "taken_over";
@@ -118,30 +124,6 @@ pub struct ReturnedCall {
     /// Whether the person is on the account's do-not-call list. They asked for it in this call, or it would
     /// not have been placed.
     pub opted_out: bool,
-}
-
-/// Time during which answered calls of a dead process are left to it, because their carriers may bring them
-/// to a living node.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Patience {
-    /// Carriers that ask how to continue a call whose media socket broke.
-    pub carriers: Vec<String>,
-    /// Time after their owner's last sign of life.
-    pub talking: Duration,
-    /// Time if the carrier was told to transfer the call: it asks when nobody answers there.
-    pub handed_on: Duration,
-}
-
-impl Patience {
-    /// Returns whether a call is left to its dead owner, `silent` after that owner's last sign of life;
-    /// `silent` is none if unknown.
-    pub fn waits(&self, carrier: &str, is_handed_on: bool, silent: Option<Duration>) -> bool {
-        let most = match is_handed_on {
-            true => self.handed_on,
-            false => self.talking,
-        };
-        silent.is_some_and(|silent| silent < most) && self.carriers.iter().any(|known| known == carrier)
-    }
 }
 
 /// Live calls that move between nodes.

@@ -2,7 +2,12 @@
 
 use async_trait::async_trait;
 
-use super::{Store, directory::AgentRow, error::StoreResult, idempotency::KeyTicket, knowledge::Removal};
+use super::{
+    directory::{AgentRow, DirectoryStore},
+    error::StoreResult,
+    idempotency::KeyTicket,
+    knowledge::Removal,
+};
 use crate::{
     agent::{TransferRule, add_transfers, referenced_rules},
     id::{AccountId, AgentId, TransferRuleId},
@@ -65,12 +70,15 @@ pub trait TransferRuleStore: Send + Sync {
 }
 
 /// Returns an agent as its calls need it: its transfer rules follow its own transfers. Returns `NotFound`.
-pub async fn agent_for_calls(store: &dyn Store, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
+pub async fn agent_for_calls<S>(store: &S, account: AccountId, id: AgentId) -> StoreResult<AgentRow>
+where
+    S: DirectoryStore + TransferRuleStore + ?Sized,
+{
     with_transfer_rules(store, store.agent(account, id).await?).await
 }
 
 /// Puts an agent's transfer rules after its own transfers. Ids that are no rules are ignored.
-pub async fn with_transfer_rules(store: &dyn Store, mut row: AgentRow) -> StoreResult<AgentRow> {
+pub async fn with_transfer_rules<S: TransferRuleStore + ?Sized>(store: &S, mut row: AgentRow) -> StoreResult<AgentRow> {
     let named = referenced_rules(&row.document);
     let ids: Vec<TransferRuleId> = named.iter().filter_map(|(_, text)| text.parse().ok()).collect();
     if ids.is_empty() {

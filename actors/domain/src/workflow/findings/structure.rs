@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{Found, named, tests};
 use crate::workflow::{
     expression::is_true,
+    finding::{Found, named},
     graph::{Graph, NodeKind, Test, Way},
 };
 
@@ -67,7 +67,7 @@ fn report_edges(graph: &Graph, found: &mut Found) {
                 found.block(&format!("workflow.edges.{id}.{field}"), message);
             }
         }
-        for (field, test) in tests(edge) {
+        for (field, test) in edge.tests() {
             let ends = match field {
                 "forwardCondition" => (&edge.source, &edge.target),
                 _ => (&edge.target, &edge.source),

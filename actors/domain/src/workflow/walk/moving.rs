@@ -82,7 +82,7 @@ impl<'a> Moving<'a> {
     }
 
     /// Moves to a node, unless too many moves were made.
-    pub(super) fn move_to(&mut self, to: &str, way: Option<&Way>, (cause, judged): (Cause, Option<&str>)) -> Next {
+    pub(super) fn move_to(&mut self, to: &str, way: Option<&Way>, cause: Cause, judged: Option<&str>) -> Next {
         let from = self.walk.at.clone();
         if self.walk.hops >= MOST_HOPS {
             let at = self.walk.at.get_or_insert_with(|| to.to_owned()).clone();
@@ -118,14 +118,14 @@ impl<'a> Moving<'a> {
             return self.rest();
         };
         let label = condition.label.as_deref();
-        let told = match &condition.test {
+        let (cause, judged) = match &condition.test {
             Test::Unconditional => (Cause::Unconditional, label),
             Test::Llm { condition } => (Cause::Llm, Some(condition.as_str())),
             Test::Result { .. } => (Cause::Result, label),
             Test::Expression { .. } => (Cause::Expression, label),
             Test::Else => (Cause::Else, label),
         };
-        self.move_to(&way.to, Some(way), told)
+        self.move_to(&way.to, Some(way), cause, judged)
     }
 
     fn enter(&mut self) -> Next {
@@ -212,7 +212,7 @@ impl<'a> Moving<'a> {
     }
 
     pub(super) fn jump(&mut self, target: &str) -> Next {
-        self.move_to(target, None, (Cause::Jump, None))
+        self.move_to(target, None, Cause::Jump, None)
     }
 
     /// Makes the assignments of the present node. An assignment without a value is skipped.
@@ -300,7 +300,8 @@ impl<'a> Moving<'a> {
         &mut self,
         heard: bool,
         extracts: &[String],
-        (choice, values): (Choice, &[Option<Value>]),
+        choice: Choice,
+        values: &[Option<Value>],
     ) -> Next {
         let graph = self.graph;
         let (answers, extracted) = values.split_at(self.questions().len().min(values.len()));
@@ -349,7 +350,7 @@ impl<'a> Moving<'a> {
                 self.walk.back = Some(Place { at, home });
             }
         }
-        self.move_to(&candidate.to, None, (Cause::Global, Some(&candidate.condition)))
+        self.move_to(&candidate.to, None, Cause::Global, Some(&candidate.condition))
     }
 
     /// Goes on if no condition holds: by an edge for that, back from a global node, or, after a failure, back to where

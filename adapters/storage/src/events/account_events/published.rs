@@ -14,7 +14,7 @@ use sqlx::{any::AnyRow, query::Query};
 use crate::{
     engine::{
         Work,
-        rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, places, unavailable},
+        rows::{Columns, Fetch, ROWS_PER_INSERT, affected, composed, insert_rows, places},
     },
     events::webhook_terms::Terms,
 };
@@ -53,7 +53,7 @@ pub(super) async fn is_any_new(work: Work<'_>) -> StoreResult<bool> {
         "SELECT id FROM account_events WHERE place IS NULL AND type IN ({}) LIMIT 1",
         known_types()
     ));
-    let row = query.fetch_optional(work.conn).await.map_err(unavailable)?;
+    let row = query.optional(work.conn).await?;
     Ok(row.is_some())
 }
 
@@ -61,7 +61,7 @@ pub(super) async fn publish(mut work: Work<'_>, limit: i64) -> StoreResult<Vec<P
     let skip_locked = work.dialect.skip_locked;
     // The lock makes the next publisher read what this one wrote. If another publishes now, nothing is left to do.
     let lock = composed(format!("SELECT last FROM account_event_places{skip_locked}"));
-    let Some(row) = lock.fetch_optional(&mut *work.conn).await.map_err(unavailable)? else {
+    let Some(row) = lock.optional(&mut *work.conn).await? else {
         return Ok(Vec::new());
     };
     let last = row.int("last")?;
@@ -73,7 +73,7 @@ pub(super) async fn publish(mut work: Work<'_>, limit: i64) -> StoreResult<Vec<P
         known_types()
     ));
     let give = give.bind(last).bind(limit.max(0));
-    let rows = give.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let rows = give.all(&mut *work.conn).await?;
     let mut published = Vec::with_capacity(rows.len());
     // An event that is erased meanwhile leaves its place empty, so the last place is not `last` and their number.
     let mut reached = last;
@@ -140,7 +140,7 @@ async fn endpoints_of(work: &mut Work<'_>, accounts: BTreeSet<String>) -> StoreR
         places(1, accounts.len())
     ));
     let query = accounts.into_iter().fold(query, Query::bind);
-    let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let rows = query.all(&mut *work.conn).await?;
     let endpoint = |row: &AnyRow| {
         Ok(Endpoint {
             id: row.id("id")?,

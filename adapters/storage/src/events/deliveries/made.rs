@@ -9,7 +9,7 @@ use domain::{
 
 use crate::engine::{
     Work,
-    rows::{Columns, affected, unavailable},
+    rows::{Columns, Fetch, affected},
 };
 
 /// Deliveries after calls.
@@ -35,15 +35,15 @@ pub(crate) async fn make(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult
          WHERE a.id = $1 AND g.document LIKE '%\"postCall%' \
          AND NOT EXISTS (SELECT 1 FROM test_calls t WHERE t.attempt = a.id)",
     );
-    let row = query.bind(attempt.to_string()).fetch_optional(&mut *work.conn).await;
-    let Some(row) = row.map_err(unavailable)? else {
+    let row = query.bind(attempt.to_string()).optional(&mut *work.conn).await?;
+    let Some(row) = row else {
         return Ok(());
     };
     let (account, saved_at) = (row.id::<AccountId>("account")?, row.time("updated_at")?);
     for wanted in wanted(account, &row.json("document")?) {
         let gone = wanted.kind == DeliveryKind::Webhook && is_gone(work, account, &wanted, saved_at).await?;
         if !gone {
-            insert(work, (account, attempt), wanted).await?;
+            insert(work, account, attempt, wanted).await?;
         }
     }
     Ok(())
@@ -60,12 +60,17 @@ async fn is_gone(
         .bind(account.to_string())
         .bind(wanted.target.clone())
         .bind(saved_at.0);
-    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let row = query.optional(&mut *work.conn).await?;
     Ok(row.is_some())
 }
 
 /// Inserts a delivery; a webhook or an e-mail after a call is created only once.
-pub(crate) async fn insert(work: &mut Work<'_>, of: (AccountId, AttemptId), wanted: WantedDelivery) -> StoreResult<()> {
+pub(crate) async fn insert(
+    work: &mut Work<'_>,
+    account: AccountId,
+    attempt: AttemptId,
+    wanted: WantedDelivery,
+) -> StoreResult<()> {
     let lane = sqlx::query(
         "INSERT INTO delivery_lanes (lane, proven, failures, hold_until) VALUES ($1, 0, 0, 0) \
          ON CONFLICT (lane) DO NOTHING",
@@ -76,8 +81,8 @@ pub(crate) async fn insert(work: &mut Work<'_>, of: (AccountId, AttemptId), want
          VALUES ($1, $2, $3, $4, $5, $6, 'pending', 0, $7, 0, $7) ON CONFLICT (attempt, kind) WHERE kind <> 'invitation' DO NOTHING",
     )
     .bind(DeliveryId::new().to_string())
-    .bind(of.0.to_string())
-    .bind(of.1.to_string())
+    .bind(account.to_string())
+    .bind(attempt.to_string())
     .bind(wanted.kind.as_str())
     .bind(wanted.target)
     .bind(wanted.lane)

@@ -8,7 +8,7 @@ use domain::{
 use super::made::table_of;
 use crate::engine::{
     Work,
-    rows::{AnyQuery, affected, composed, unavailable},
+    rows::{AnyQuery, Fetch, affected, composed},
 };
 
 /// Deliveries given up in one transaction.
@@ -103,11 +103,8 @@ async fn is_repaired(work: &mut Work<'_>, delivery: &Delivery, url: &str) -> Sto
         .bind(url.to_owned());
     affected(update, &mut *work.conn).await?;
     let query = sqlx::query("SELECT id FROM webhook_endpoints WHERE id = $1 AND enabled = 1");
-    let row = query
-        .bind(delivery.target.clone())
-        .fetch_optional(&mut *work.conn)
-        .await;
-    Ok(row.map_err(unavailable)?.is_some())
+    let row = query.bind(delivery.target.clone()).optional(&mut *work.conn).await?;
+    Ok(row.is_some())
 }
 
 /// Gives up deliveries that wait in the lane of a webhook endpoint, at most a piece: other writes run between two.

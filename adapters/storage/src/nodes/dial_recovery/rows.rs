@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use domain::{
     id::NodeId,
     phone_number::PhoneNumber,
-    ports::store::{Claim, LiveCall, StoreError, StoreResult},
+    ports::store::{Claim, LiveCall, StoreResult},
 };
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     engine::{
         Work,
         dial_journal::DialNote,
-        rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, places, unavailable, unique},
+        rows::{Columns, Fetch, ROWS_PER_INSERT, affected, composed, insert_rows, places, unique},
     },
 };
 
@@ -27,7 +27,7 @@ pub(super) async fn forgotten(work: Work<'_>, notes: Arc<Vec<DialNote>>) -> Stor
         places(1, notes.len())
     ));
     let query = notes.iter().fold(query, |query, note| query.bind(note.attempt.clone()));
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let rows = query.all(work.conn).await?;
     let mut known = HashMap::new();
     for row in rows {
         known.insert(row.text("id")?, (row.int("epoch")?, row.text("state")?));
@@ -94,15 +94,13 @@ pub(super) async fn update_live(work: Work<'_>, call: LiveCall) -> StoreResult<(
 /// Writes the attempt again for its holder.
 pub(super) async fn reinstate(mut work: Work<'_>, note: DialNote, holder: Holder) -> StoreResult<bool> {
     let found = sqlx::query("SELECT state, epoch FROM attempts WHERE id = $1");
-    let found = found.bind(note.attempt.clone()).fetch_optional(&mut *work.conn).await;
-    if let Some(row) = found.map_err(unavailable)?
+    let found = found.bind(note.attempt.clone()).optional(&mut *work.conn).await?;
+    if let Some(row) = found
         && !knows_less(&note, row.int("epoch")?, &row.text("state")?)
     {
         // Another node has restored it.
         return Ok(false);
     }
-    let Holder { state, owner, epoch } = holder;
-    let owner = owner.to_string();
     // The row may show an older, unused permit as if it had been used.
     let update = sqlx::query(
         "UPDATE attempts SET state = $8, status = 'in_progress', owner = $2, epoch = $9, dialing_at = $4, started_at = $4, \
@@ -111,16 +109,16 @@ pub(super) async fn reinstate(mut work: Work<'_>, note: DialNote, holder: Holder
          OR (epoch < $3 AND state IN ('dialing', 'dialed', 'answered', 'unknown')))",
     )
     .bind(note.attempt.clone())
-    .bind(owner.clone())
+    .bind(holder.owner.to_string())
     .bind(note.epoch)
     .bind(note.at)
     .bind(note.dial_token.clone())
     .bind(note.carrier.clone())
     .bind(note.caller_id.clone())
-    .bind(state)
-    .bind(epoch);
+    .bind(holder.state)
+    .bind(holder.epoch);
     if affected(update, &mut *work.conn).await? == 0 {
-        insert(&mut work, &note, (state, owner, epoch)).await?;
+        insert(&mut work, &note, &holder).await?;
         restore_contact(&mut work, &note).await?;
     }
     if let (Some(list), Some(index)) = (note.contact_list, note.contact_index) {
@@ -129,11 +127,7 @@ pub(super) async fn reinstate(mut work: Work<'_>, note: DialNote, holder: Holder
     Ok(true)
 }
 
-async fn insert(
-    work: &mut Work<'_>,
-    note: &DialNote,
-    (state, owner, epoch): (&'static str, String, i64),
-) -> StoreResult<()> {
+async fn insert(work: &mut Work<'_>, note: &DialNote, holder: &Holder) -> StoreResult<()> {
     let insert = sqlx::query(
         "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, \
          call_backs, kind, phone_number, state, owner, epoch, dial_token, due_at, started_at, dialing_at, carrier, caller_id, \
@@ -152,13 +146,13 @@ async fn insert(
     .bind(note.call_backs)
     .bind(note.kind.clone())
     .bind(note.phone_number.clone())
-    .bind(owner)
-    .bind(epoch)
+    .bind(holder.owner.to_string())
+    .bind(holder.epoch)
     .bind(note.dial_token.clone())
     .bind(note.at)
     .bind(note.carrier.clone())
     .bind(note.caller_id.clone())
-    .bind(state);
+    .bind(holder.state);
     insert.execute(&mut *work.conn).await.map_err(unique("attempt"))?;
     if note.campaign.is_some() {
         return Ok(());
@@ -181,7 +175,7 @@ async fn restore_contact(work: &mut Work<'_>, note: &DialNote) -> StoreResult<()
         "UPDATE campaigns SET contact_count = contact_count WHERE id = $1 AND contact_list = $2 RETURNING contact_count",
     );
     let lock = lock.bind(campaign.clone()).bind(list);
-    let locked = lock.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let locked = lock.optional(&mut *work.conn).await?;
     // Without it, the contacts were replaced.
     let Some(locked) = locked else { return Ok(()) };
     let count = locked.int("contact_count")?;
@@ -227,8 +221,8 @@ async fn restore_contact(work: &mut Work<'_>, note: &DialNote) -> StoreResult<()
 /// unclaimed keep their turn.
 async fn hold_contact(work: &mut Work<'_>, list: i64, index: i64, attempts: i64) -> StoreResult<()> {
     let query = sqlx::query("SELECT next_index FROM contact_lists WHERE id = $1").bind(list);
-    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
-    let next = row.ok_or(StoreError::NotFound)?.int("next_index")?;
+    let row = query.existing(&mut *work.conn).await?;
+    let next = row.int("next_index")?;
     let between: Vec<i64> = (next..index).collect();
     for chunk in between.chunks(ROWS_PER_INSERT) {
         let insert = insert_rows(

@@ -175,7 +175,7 @@ impl Feed {
     async fn changes(&mut self, from: Place, row: Box<CampaignRow>, events: &mut Vec<Event>) -> StoreResult<()> {
         let page = self
             .store
-            .changed_conversations(self.campaign, (from.0, from.1), PAGE)
+            .changed_conversations(self.campaign, from.0, from.1, PAGE)
             .await?;
         for change in &page {
             self.show(change, events);

@@ -10,10 +10,10 @@ use utoipa::{
 };
 
 use super::{
-    Agent,
     shape::{Field, PHONE_CHARS, Shape, join},
     table::AGENT,
 };
+use crate::agent::object::Agent;
 
 /// Purpose of a schema of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

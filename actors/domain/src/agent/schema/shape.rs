@@ -5,24 +5,23 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::{Problem, rules};
+use super::rules::{self, Broken};
+use crate::problem::{Problem, shown};
 
-/// A rule for a text: returns the normal form, or a description of the problem.
-pub(super) type Rule = fn(&str) -> Result<String, String>;
+/// A rule for a text: returns the normal form, or how the text breaks it.
+pub(crate) type Rule = fn(&str) -> Result<String, Broken>;
 
 /// Most problems listed for one request, so that a body full of mistakes gets a short answer.
 const MAX_PROBLEMS: usize = 1000;
-/// Most characters of a rejected value that a message repeats.
-const SHOWN_CHARS: usize = 60;
 /// Longest phone number as it is written, in characters.
-pub(super) const PHONE_CHARS: usize = 64;
+pub(crate) const PHONE_CHARS: usize = 64;
 /// Longest unknown name, in bytes, for which a similar known name is searched.
 const COMPARED_BYTES: usize = 200;
 /// Similarity from which a known name is suggested.
 const LIKELY: f64 = 0.84;
 
 /// Shape that a value must have.
-pub(super) enum Shape {
+pub(crate) enum Shape {
     /// A text of at most `max` characters that obeys the rule.
     Text { max: usize, rule: Rule },
     /// A phone number.
@@ -53,13 +52,13 @@ pub(super) enum Shape {
 
 impl Shape {
     /// Returns whether its values are texts that a required field must not leave blank.
-    pub(super) fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         matches!(self, Self::Text { .. } | Self::Phone)
     }
 }
 
 /// A field of a section.
-pub(super) struct Field {
+pub(crate) struct Field {
     /// Name in the API.
     pub name: &'static str,
     /// Shape of its value.
@@ -69,7 +68,7 @@ pub(super) struct Field {
 }
 
 /// A field that may be left out.
-pub(super) const fn optional(name: &'static str, shape: Shape) -> Field {
+pub(crate) const fn optional(name: &'static str, shape: Shape) -> Field {
     Field {
         name,
         shape,
@@ -78,7 +77,7 @@ pub(super) const fn optional(name: &'static str, shape: Shape) -> Field {
 }
 
 /// A field that must be set.
-pub(super) const fn required(name: &'static str, shape: Shape) -> Field {
+pub(crate) const fn required(name: &'static str, shape: Shape) -> Field {
     Field {
         name,
         shape,
@@ -88,7 +87,7 @@ pub(super) const fn required(name: &'static str, shape: Shape) -> Field {
 
 /// Kind of value that is checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     /// A whole document: required fields must be present.
     Whole,
     /// A merge patch: `null` removes a field and any field may be left out. The merged document is checked as
@@ -97,14 +96,14 @@ pub(super) enum Mode {
 }
 
 /// Walks a value together with its shape.
-pub(super) struct Walk {
+pub(crate) struct Walk {
     mode: Mode,
     problems: Vec<Problem>,
 }
 
 impl Walk {
     /// Checks a whole value. Returns its stored form and all problems.
-    pub(super) fn check(value: &Value, shape: &Shape, mode: Mode) -> (Option<Value>, Vec<Problem>) {
+    pub(crate) fn check(value: &Value, shape: &Shape, mode: Mode) -> (Option<Value>, Vec<Problem>) {
         let mut walk = Self {
             mode,
             problems: Vec::new(),
@@ -172,11 +171,11 @@ impl Walk {
     }
 
     /// Takes a text's normal form, or reports with this code why it breaks its rule.
-    fn ruled(&mut self, normal: Result<String, String>, code: &'static str, path: &str) -> Option<Value> {
+    fn ruled(&mut self, normal: Result<String, Broken>, code: &'static str, path: &str) -> Option<Value> {
         match normal {
             Ok(normal) => Some(Value::String(normal)),
-            Err(message) => {
-                self.report(path, code, message);
+            Err(broken) => {
+                self.report(path, code, broken.to_string());
                 None
             }
         }
@@ -339,8 +338,8 @@ impl Walk {
         };
         let mut stored = Map::new();
         for (name, value) in object {
-            if let Err(message) = rule(name) {
-                self.report(&join(path, name), "invalid", message);
+            if let Err(broken) = rule(name) {
+                self.report(&join(path, name), "invalid", broken.to_string());
                 continue;
             }
             if value.is_null() && self.mode == Mode::Patch {
@@ -355,7 +354,7 @@ impl Walk {
 }
 
 /// Returns `path.name`, or the name alone at the top level.
-pub(super) fn join(path: &str, name: &str) -> String {
+pub(crate) fn join(path: &str, name: &str) -> String {
     if path.is_empty() {
         name.to_owned()
     } else {
@@ -363,19 +362,11 @@ pub(super) fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// Returns a value as messages show it: its JSON, shortened; for a list or an object only its type.
-pub(super) fn shown(value: &Value) -> String {
-    match value {
-        Value::Array(_) => "a list".into(),
-        Value::Object(_) => "an object".into(),
-        other => {
-            let text = other.to_string();
-            match text.char_indices().nth(SHOWN_CHARS) {
-                Some((end, _)) => format!("{}…", &text[..end]),
-                None => text,
-            }
-        }
-    }
+/// Returns the value at a path of names.
+pub(crate) fn at<'a>(document: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+    let mut names = path.split('.');
+    let first = document.get(names.next()?)?;
+    names.try_fold(first, |value, name| value.get(name))
 }
 
 /// Returns the number if it is whole; `3.0` counts as whole.

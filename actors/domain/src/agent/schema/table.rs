@@ -1,14 +1,25 @@
 //! The agent object of the API as a table: type, range and allowed values of every path.
 
 use super::{
-    PROVIDERS,
-    calendars::CALENDARS,
-    rules,
+    rules::{self, SIP_CHARS},
     shape::{Field, Rule, Shape, optional, required},
-    tools::MOST_TOOLS,
-    transfers::SIP_CHARS,
 };
-use crate::template::{DISCLOSURE_CHARS, INSTRUCTION_CHARS, SPOKEN_CHARS, VALUE_BYTES};
+use crate::{
+    agent::{calendars::CALENDARS, tools::MOST_TOOLS},
+    template::{DISCLOSURE_CHARS, INSTRUCTION_CHARS, SPOKEN_CHARS, VALUE_BYTES},
+};
+
+/// Names of carriers for an agent's numbers, as the API has them. `plain` is the endpoint for calls over the caller's own
+/// WebSocket; no calls are placed there. The registry of carriers has the same, and a test there compares them.
+pub const PROVIDERS: &[&str] = &[
+    "twilio",
+    "signalwire",
+    "telnyx",
+    "vonage",
+    "asterisk",
+    "simulated",
+    "plain",
+];
 
 /// Longest name, label or identifier, in characters.
 const NAME_CHARS: usize = 200;
@@ -44,7 +55,7 @@ const TOOL_IDS: Shape = Shape::List {
 const EMAILS: Shape = list(&text(crate::email::MAX_CHARS, rules::email_address));
 
 /// Fields of an agent that clients write.
-pub(super) const AGENT: Shape = Shape::Section(&[
+pub(crate) const AGENT: Shape = Shape::Section(&[
     required("name", text(NAME_CHARS, rules::any)),
     optional("direction", Shape::OneOf(&["outbound", "inbound", "both"])),
     optional("tags", NAMES),
@@ -122,7 +133,7 @@ const PROMPT_OVERRIDES: &[Field] = &[
 ];
 
 /// Fields that one call may override, with the rules of the agent's own.
-pub(super) const CALL_OVERRIDES: Shape = Shape::Section(&[
+pub(crate) const CALL_OVERRIDES: Shape = Shape::Section(&[
     optional("prompt", text(INSTRUCTION_CHARS, rules::not_blank)),
     optional("greetingMessage", SENTENCE),
     optional("voiceId", NAME),
@@ -195,7 +206,7 @@ const AGENT_TRANSFER: &[Field] = &[
 const NUMBER_TRANSFER: &[Field] = &[TRANSFER_TYPE, CONDITION, DESTINATION];
 
 /// A transfer rule as clients write it.
-pub(super) const TRANSFER_RULE: Shape =
+pub(crate) const TRANSFER_RULE: Shape =
     Shape::Section(&[required("name", NAME), TRANSFER_TYPE, CONDITION, DESTINATION]);
 
 const TRANSFER_TYPE: Field = optional("transferType", Shape::OneOf(&["blind", "conference", "sip_refer"]));
