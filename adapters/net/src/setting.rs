@@ -1,12 +1,6 @@
 //! Parsers of settings. Their errors say what to write instead.
 
-use std::{
-    ffi::OsStr,
-    fmt::{Debug, Display},
-    net::SocketAddr,
-    ops::RangeInclusive,
-    str::FromStr,
-};
+use std::{ffi::OsStr, fmt, net::SocketAddr, ops::RangeInclusive, str::FromStr};
 
 use clap::{
     Arg, Command,
@@ -15,23 +9,17 @@ use clap::{
 
 /// A text that is no whole number in the range of its setting.
 #[derive(Debug, PartialEq, thiserror::Error)]
-#[error("write a whole number from {least} to {most}")]
-pub struct OutOfRange<T: Debug + Display> {
-    least: T,
-    most: T,
-}
+#[error("write a whole number from {} to {}", .0.start(), .0.end())]
+pub struct OutOfRange<T: fmt::Debug + fmt::Display>(RangeInclusive<T>);
 
 /// Returns a parser of whole numbers in a range.
 pub fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, OutOfRange<T>> + Clone + Send + Sync + 'static
 where
-    T: FromStr + PartialOrd + Debug + Display + Clone + Send + Sync + 'static,
+    T: FromStr + PartialOrd + fmt::Debug + fmt::Display + Clone + Send + Sync + 'static,
 {
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
-        number.ok_or_else(|| {
-            let (least, most) = range.clone().into_inner();
-            OutOfRange { least, most }
-        })
+        number.ok_or_else(|| OutOfRange(range.clone()))
     }
 }
 
