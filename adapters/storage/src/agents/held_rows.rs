@@ -38,6 +38,19 @@ pub(crate) async fn get<R: HeldRow>(work: Work<'_>, account: AccountId, id: Stri
     R::read(&row)
 }
 
+/// Returns the row that an update returned. If it changed none, returns `NotFound` or `Stale`.
+pub(crate) async fn updated<R: HeldRow>(
+    work: Work<'_>,
+    account: AccountId,
+    id: String,
+    row: Option<AnyRow>,
+) -> StoreResult<R> {
+    match row {
+        Some(row) => R::read(&row),
+        None => get::<R>(work, account, id).await.and(Err(StoreError::Stale)),
+    }
+}
+
 pub(crate) async fn list<R: HeldRow>(
     work: Work<'_>,
     account: AccountId,

@@ -125,19 +125,12 @@ async fn create(
 }
 
 async fn update(
-    mut work: Work<'_>,
+    work: Work<'_>,
     account: AccountId,
     id: ToolId,
     version: i64,
     new: HttpTool,
 ) -> StoreResult<ToolRow> {
-    if held_rows::get::<ToolRow>(work.again(), account, id.to_string())
-        .await?
-        .version
-        != version
-    {
-        return Err(StoreError::Stale);
-    }
     let update = composed(format!(
         "UPDATE tools SET name = $1, description = $2, parameters = $3, url = $4, method = $5, timeout_ms = $6, \
          updated_at = $7, version = version + 1 WHERE id = $8 AND account = $9 AND version = $10 RETURNING {COLUMNS}"
@@ -156,7 +149,7 @@ async fn update(
         .fetch_optional(&mut *work.conn)
         .await
         .map_err(unique("name"))?;
-    ToolRow::read(&row.ok_or(StoreError::Stale)?)
+    held_rows::updated(work, account, id.to_string(), row).await
 }
 
 /// Stores which tools an agent's document references; earlier references were cleared before. Returns `Stale`

@@ -143,13 +143,7 @@ async fn update(
         .bind(version)
         .optional(&mut *work.conn)
         .await?;
-    match row {
-        Some(row) => TransferRuleRow::read(&row),
-        None => {
-            let found = held_rows::get::<TransferRuleRow>(work, account, id.to_string()).await;
-            found.and(Err(StoreError::Stale))
-        }
-    }
+    held_rows::updated(work, account, id.to_string(), row).await
 }
 
 /// Stores which rules an agent's document names; earlier ones were cleared before. Other texts, rules of other accounts and
