@@ -4,9 +4,10 @@ mod lists;
 
 use async_trait::async_trait;
 use domain::ports::catalog::{Catalog, Offer, OfferedVoice};
-use futures_util::future::join_all;
+use futures_util::{TryFutureExt, future::join_all};
 use net::cached::Cached;
 
+use self::lists::ListError;
 use crate::{
     endpoint::Endpoint,
     provider::{List, Provider},
@@ -49,7 +50,7 @@ impl<T: Clone> Lists<T> {
 
     async fn offers<F>(&self, only: Option<&str>, fetch: impl Fn(Endpoint, &'static List) -> F) -> Vec<Offer<T>>
     where
-        F: Future<Output = Result<Vec<T>, String>>,
+        F: Future<Output = Result<Vec<T>, ListError>>,
     {
         let wanted = self.0.iter().filter(|(name, _)| only.is_none_or(|only| only == name));
         let offers = wanted.map(|(provider, origin)| {
@@ -57,7 +58,8 @@ impl<T: Clone> Lists<T> {
             async move {
                 let items = match origin {
                     Origin::Listed(endpoint, list, cached) => {
-                        cached.get(provider, || fetch(endpoint.clone(), list)).await
+                        let fetch = || fetch(endpoint.clone(), list).map_err(|error| error.to_string());
+                        cached.get(provider, fetch).await
                     }
                     Origin::Named(items) => Ok(items.clone()),
                 };
@@ -80,10 +82,6 @@ pub struct ProviderCatalog {
 
 impl ProviderCatalog {
     /// Creates the catalog. `voices` and `models` are those that the settings name, each with its provider.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the HTTP client cannot be built.
     pub fn new(
         settings: &ProviderSettings,
         voices: Vec<(String, String)>,

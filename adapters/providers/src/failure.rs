@@ -1,5 +1,6 @@
 //! Reasons why a provider did not fulfil a request, sorted by the reaction they need.
 
+pub mod embeddings;
 pub mod probe;
 
 use std::time::Duration;

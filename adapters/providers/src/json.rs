@@ -4,10 +4,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// Reads a message. If a key comes twice, which serde refuses, the last value counts.
-///
-/// # Errors
-///
-/// Returns an error if the text is not JSON or has another shape.
 pub(crate) fn read<'m, T: Deserialize<'m>>(text: &'m str) -> serde_json::Result<T> {
     serde_json::from_str(text).or_else(|error| {
         let value: Value = serde_json::from_str(text)?;

@@ -36,10 +36,6 @@ pub struct LanguageModels {
 
 impl LanguageModels {
     /// Sets up the service's choices. The first is the default; the others are asked when it is unavailable.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if one of them is unknown or not configured.
     pub fn new(
         choices: Vec<ProviderName>,
         settings: &ProviderSettings,
@@ -50,10 +46,6 @@ impl LanguageModels {
     }
 
     /// Checks that an agent's `llm` can be used.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it is unknown or not configured. The message names the setting.
     pub fn check(&self, llm: &str) -> Result<(), NotReady> {
         self.models.of(llm).map(drop)
     }

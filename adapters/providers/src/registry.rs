@@ -69,10 +69,7 @@ pub(crate) fn names(offers: impl Fn(&'static Provider) -> bool) -> Vec<&'static 
 }
 
 /// Returns the provider with a name, and a part of what it offers. The part is called `what`.
-///
-/// # Errors
-///
-/// Returns an error if it does not offer that. The message names those that do.
+/// The error names those that do.
 pub(crate) fn offering<T>(
     name: &str,
     what: &'static str,

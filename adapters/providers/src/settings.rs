@@ -38,10 +38,6 @@ pub struct ProviderSettings {
 
 impl ProviderSettings {
     /// Reads the settings. `variable` returns the value of an environment variable.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if an address is invalid. The message names its variable.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, InvalidAddress> {
         let given = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let mut endpoints = BTreeMap::new();
@@ -68,10 +64,6 @@ impl ProviderSettings {
     }
 
     /// Reads the settings from the environment of this process.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`ProviderSettings::read`].
     pub fn from_environment() -> Result<Self, InvalidAddress> {
         Self::read(|name| std::env::var(name).ok())
     }
@@ -103,10 +95,6 @@ impl ProviderSettings {
     }
 
     /// Returns the address and key of a provider.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the provider is unknown, or if its key or address is not set.
     pub fn endpoint(&self, provider: &str) -> Result<&Endpoint, NotConfigured> {
         if let Some(endpoint) = self.endpoints.get(provider) {
             return Ok(endpoint);

@@ -44,10 +44,6 @@ pub struct SpeechToText {
 
 impl SpeechToText {
     /// Sets up the named recognisers. `babble` is used for that name, and if there are no names.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if one of them is unknown or not configured.
     pub fn new(
         choices: Vec<ProviderName>,
         settings: &ProviderSettings,
@@ -63,7 +59,7 @@ impl SpeechToText {
             true => vec![ProviderName::of(registry::DEFAULT_SPEECH)],
             false => choices,
         };
-        let find = move |name: &ProviderName| Choice::find(name, (settings, guards), &babble, &client);
+        let find = move |name: &ProviderName| Choice::find(name, settings, guards, &babble, &client);
         Ok(Self {
             choices: names.iter().map(find).collect::<Result<_, _>>()?,
         })

@@ -75,10 +75,6 @@ pub struct TextToSpeech {
 impl TextToSpeech {
     /// Sets up the configured providers. The first is the default; without any it is `babble`. With a folder,
     /// the cache also keeps speech on disk.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if one of them is unknown or not configured, or if the folder cannot be used.
     pub fn new(
         choices: Vec<ProviderName>,
         settings: &ProviderSettings,
@@ -106,10 +102,6 @@ impl TextToSpeech {
     }
 
     /// Checks that an agent may have this voice: `default`, `provider:voice`, or a voice of the default provider.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error that says why not and what to set.
     pub fn check(&self, voice_id: &str) -> Result<(), NotReady> {
         let (provider, voice) = parted(voice_id);
         let wanted = wanted(&self.choices, provider, voice);
@@ -134,10 +126,6 @@ impl TextToSpeech {
 
     /// Checks that the configured voices exist, as far as this machine can tell. Those of hosted providers are
     /// known only to them.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a voice does not exist or cannot be checked.
     pub async fn check_names(&self) -> Result<(), NoVoice> {
         for choice in &self.choices {
             let tts = registry::find(&choice.provider).and_then(|provider| provider.tts.as_ref());
@@ -162,10 +150,6 @@ impl TextToSpeech {
     }
 
     /// Lets a provider speak a text, bypassing the cache and its guard, to see whether it works.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error that describes the problem.
     pub async fn probe(&self, name: &ProviderName) -> Result<ProbeReport, ProbeError> {
         let candidate = self.candidate(name, "")?;
         probe::probe(&candidate).await

@@ -38,6 +38,23 @@ const OTHER_MODELS: [&str; 11] = [
     "veo",
 ];
 
+/// Reason why a list could not be fetched, for people.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ListError {
+    #[error("has a key with invalid characters")]
+    Key,
+    #[error("cannot be reached")]
+    Unreached,
+    #[error("answered with status {0}")]
+    Status(u16),
+    #[error("sent an answer that is too large or broke off")]
+    BrokenOff,
+    #[error("sent an answer that is not JSON")]
+    NotJson,
+    #[error("answered without a list")]
+    NoList,
+}
+
 /// Returns a voice of which only the id is known. An empty id is the provider's default.
 pub(super) fn voice(provider: &str, id: &str) -> OfferedVoice {
     let id = if id.is_empty() { "default" } else { id };
@@ -53,13 +70,13 @@ pub(super) async fn voices(
     http: reqwest::Client,
     endpoint: Endpoint,
     list: &List,
-) -> Result<Vec<OfferedVoice>, String> {
+) -> Result<Vec<OfferedVoice>, ListError> {
     list.fetch(&http, &endpoint, |item| read_voice(endpoint.provider, item))
         .await
 }
 
 /// Requests all language models of a provider, each as `provider/model`.
-pub(super) async fn models(http: reqwest::Client, endpoint: Endpoint, list: &List) -> Result<Vec<String>, String> {
+pub(super) async fn models(http: reqwest::Client, endpoint: Endpoint, list: &List) -> Result<Vec<String>, ListError> {
     list.fetch(&http, &endpoint, |item| {
         let id = item.get("id")?.as_str()?;
         // Gemini writes `models/` before each name.
@@ -77,12 +94,12 @@ impl List {
         http: &reqwest::Client,
         endpoint: &Endpoint,
         read: impl Fn(&Value) -> Option<T>,
-    ) -> Result<Vec<T>, String> {
+    ) -> Result<Vec<T>, ListError> {
         let (mut found, mut url) = (Vec::new(), endpoint.url(self.path));
         for _ in 0..MOST_PAGES {
             let page = get(http, endpoint, &url).await?;
             let items = page.get(self.items).and_then(Value::as_array);
-            let items = items.ok_or("answered without a list")?;
+            let items = items.ok_or(ListError::NoList)?;
             let room = MOST_ITEMS - found.len();
             found.extend(items.iter().filter_map(&read).take(room));
             let Some((token, next)) = self.page.zip(next(&page)).filter(|_| found.len() < MOST_ITEMS) else {
@@ -101,21 +118,21 @@ fn next(page: &Value) -> Option<&str> {
     place.iter().find_map(|name| page.get(*name)?.as_str())
 }
 
-async fn get(http: &reqwest::Client, endpoint: &Endpoint, url: &str) -> Result<Value, String> {
+async fn get(http: &reqwest::Client, endpoint: &Endpoint, url: &str) -> Result<Value, ListError> {
     let mut request = http.get(url).header("accept", "application/json");
     for (name, value) in endpoint.headers() {
-        let mut value = HeaderValue::from_str(&value).map_err(|_| "has a key with invalid characters")?;
+        let mut value = HeaderValue::from_str(&value).map_err(|_| ListError::Key)?;
         value.set_sensitive(true);
         request = request.header(name, value);
     }
-    let answer = request.send().await.map_err(|_| "cannot be reached")?;
+    let answer = request.send().await.map_err(|_| ListError::Unreached)?;
     let status = answer.status().as_u16();
     if status != 200 {
-        return Err(format!("answered with status {status}"));
+        return Err(ListError::Status(status));
     }
     let body = http_client::body_within(answer, MOST_BYTES).await;
-    let body = body.map_err(|_| "sent an answer that is too large or broke off")?;
-    serde_json::from_slice(&body).map_err(|_| "sent an answer that is not JSON".to_owned())
+    let body = body.map_err(|_| ListError::BrokenOff)?;
+    serde_json::from_slice(&body).map_err(|_| ListError::NotJson)
 }
 
 fn read_voice(provider: &'static str, item: &Value) -> Option<OfferedVoice> {

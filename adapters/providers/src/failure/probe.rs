@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::ports::{language_model::LanguageError, synthesizer::SpeechError};
 
+use super::embeddings::EmbeddingsError;
 use crate::endpoint::NotConfigured;
 
 /// Problem of a provider, in words for its operator.
@@ -22,8 +23,8 @@ pub enum ProbeError {
     #[error(transparent)]
     Speech(#[from] SpeechError),
     /// The embeddings model failed.
-    #[error("{0}")]
-    Embeddings(String),
+    #[error(transparent)]
+    Embeddings(#[from] EmbeddingsError),
     /// The language model took too long.
     #[error("no answer within {} s", .0.as_secs())]
     NoAnswer(Duration),

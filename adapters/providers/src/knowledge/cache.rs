@@ -215,7 +215,7 @@ async fn compare(book: Weak<Book>, embeddings: Embeddings, seats: Arc<Semaphore>
             }
             Err(why) => {
                 tracing::warn!(
-                    why,
+                    %why,
                     "embeddings of documents failed, searching by words until they succeed"
                 );
                 sleep(pause).await;

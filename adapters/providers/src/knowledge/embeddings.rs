@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::{
     endpoint::{Endpoint, NotConfigured},
-    failure::probe::ProbeError,
+    failure::{embeddings::EmbeddingsError, probe::ProbeError},
     name::ProviderName,
     provider::Provider,
     registry,
@@ -62,10 +62,6 @@ struct Item {
 
 impl Embeddings {
     /// Creates a client of the named model.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the provider has no embeddings or is not configured, or if no model is named.
     pub fn new(name: &ProviderName, settings: &ProviderSettings) -> Result<Self, NotConfigured> {
         let has_embeddings = |known: &'static Provider| known.embeddings.then_some(&());
         let provider = registry::offering(&name.provider, "embeddings", has_embeddings)?.0.name;
@@ -107,36 +103,25 @@ impl Embeddings {
         }
         let limit = self.question_within;
         let words = [words.to_owned()];
-        let failed = match timeout(limit, self.ask(&words)).await {
-            Ok(Ok(mut vectors)) => return vectors.pop(),
-            Ok(Err(why)) => why,
-            Err(_) => format!("no answer within {} ms", limit.as_millis()),
+        let failed = match self.ask_within(limit, &words).await {
+            Ok(mut vectors) => return vectors.pop(),
+            Err(error) => error,
         };
         let mut rests = self.inner.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
         *rests = Some(Instant::now() + REST);
-        tracing::warn!(model = %self.inner.model, failed, pause_s = REST.as_secs(), "embedding of a question failed, searching documents by words alone");
+        tracing::warn!(model = %self.inner.model, %failed, pause_s = REST.as_secs(), "embedding of a question failed, searching documents by words alone");
         None
     }
 
     /// Returns the vectors of a batch of passages, in their order.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error message for the log.
-    pub(super) async fn of_batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, String> {
-        let asked = timeout(BATCH_WITHIN, self.ask(texts)).await;
-        asked.unwrap_or_else(|_| Err(format!("no answer within {} s", BATCH_WITHIN.as_secs())))
+    pub(super) async fn of_batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbeddingsError> {
+        self.ask_within(BATCH_WITHIN, texts).await
     }
 
     /// Requests the vector of one word and returns its number of dimensions.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error that says what is wrong.
     pub async fn probe(&self) -> Result<usize, ProbeError> {
         let vectors = self.of_batch(&["Hello".to_owned()]).await;
-        let vectors = vectors.map_err(ProbeError::Embeddings)?;
-        Ok(vectors.first().map_or(0, Vec::len))
+        Ok(vectors?.first().map_or(0, Vec::len))
     }
 
     fn rests(&self) -> bool {
@@ -144,27 +129,34 @@ impl Embeddings {
         rests.is_some_and(|until| Instant::now() < until)
     }
 
-    async fn ask(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, String> {
+    async fn ask_within(&self, limit: Duration, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbeddingsError> {
+        let asked = timeout(limit, self.ask(texts)).await;
+        asked.unwrap_or(Err(EmbeddingsError::Late(limit)))
+    }
+
+    async fn ask(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbeddingsError> {
         let body = json!({ "model": self.inner.model, "input": texts, "encoding_format": "float" });
         let request = self.inner.http.post(self.inner.endpoint.url("/embeddings")).json(&body);
         let request = self.inner.endpoint.signed(request);
-        let response = request.send().await.map_err(|error| error.without_url().to_string())?;
+        let broken_off = |error: reqwest::Error| EmbeddingsError::BrokenOff(error.without_url().to_string());
+        let response = request.send().await.map_err(broken_off)?;
         if !response.status().is_success() {
-            return Err(format!("refused with status {}", response.status().as_u16()));
+            return Err(EmbeddingsError::Refused(response.status().as_u16()));
         }
         let bytes = http_client::body_within(response, MOST_BYTES).await;
-        let bytes = bytes.map_err(|error| error.to_string())?;
+        let bytes = bytes.map_err(|error| EmbeddingsError::BrokenOff(error.to_string()))?;
         let answer = crate::json::read(&String::from_utf8_lossy(&bytes));
-        let answer: Answer = answer.map_err(|error| format!("unexpected format: {error}"))?;
+        let answer: Answer = answer.map_err(|error| EmbeddingsError::Protocol(error.to_string()))?;
         in_order(answer.data, texts.len())
     }
 }
 
-fn in_order(mut items: Vec<Item>, wanted: usize) -> Result<Vec<Vec<f32>>, String> {
+fn in_order(mut items: Vec<Item>, texts: usize) -> Result<Vec<Vec<f32>>, EmbeddingsError> {
     items.sort_by_key(|item| item.index);
-    let whole = items.len() == wanted && items.iter().enumerate().all(|(at, item)| item.index == at);
+    let whole = items.len() == texts && items.iter().enumerate().all(|(at, item)| item.index == at);
     if !whole {
-        return Err(format!("{} vectors for {wanted} texts", items.len()));
+        let vectors = items.len();
+        return Err(EmbeddingsError::Count { vectors, texts });
     }
     Ok(items.into_iter().map(|item| item.embedding).collect())
 }

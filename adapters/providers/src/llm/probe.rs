@@ -38,10 +38,6 @@ pub struct ProbeReport {
 
 impl LanguageModels {
     /// Asks a model to say one word, and offers it a tool as calls do: some models refuse tools.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the model is not configured or does not answer. The message says why.
     pub async fn probe(&self, name: &ProviderName) -> Result<ProbeReport, ProbeError> {
         let model = self.models.model(name)?;
         let prompt = Arc::new(Prompt {

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use domain::ports::transcriber::{Capabilities, TranscriberConfig};
 use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
+use url::form_urlencoded::Serializer;
 
-use crate::failure::Failure;
+use crate::{endpoint::Endpoint, failure::Failure};
 use net::redact;
 
 /// Message of a recogniser, independent of its protocol.
@@ -79,6 +80,18 @@ pub(crate) struct Request {
     pub(crate) model: String,
 }
 
+impl Request {
+    /// Returns the request for a connection to a path at a provider.
+    pub(crate) fn new(endpoint: &Endpoint, path: &str, model: &str, mut query: Serializer<'_, String>) -> Self {
+        let query = query.extend_pairs(endpoint.privacy).finish();
+        Self {
+            url: format!("{}?{query}", endpoint.socket_url(path)),
+            headers: endpoint.headers(),
+            model: model.to_owned(),
+        }
+    }
+}
+
 /// Returns the promise of a recogniser that sends interims and answers each request within this time.
 pub(crate) fn promised(final_within: Duration) -> Capabilities {
     Capabilities {
@@ -101,6 +114,13 @@ pub(crate) struct Idle {
     pub(crate) after: Duration,
     /// Keep-alive message; `None` means silent audio.
     pub(crate) message: Option<&'static str>,
+}
+
+impl Idle {
+    /// Returns the way in which silent audio is sent after this time.
+    pub(crate) fn silence(after: Duration) -> Self {
+        Self { after, message: None }
+    }
 }
 
 /// Protocol of a recogniser. It knows neither time nor socket.

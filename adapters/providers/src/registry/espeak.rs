@@ -1,6 +1,7 @@
 //! Voice of the local program `espeak-ng`: human-sounding, without a key or a server.
 
 mod names;
+mod program;
 
 use std::{
     process::Stdio,
@@ -18,6 +19,7 @@ use tokio::{
     time::timeout,
 };
 
+use self::program::{PROGRAM, is_sound, not_started};
 use crate::{
     failure::Failure,
     protocols::tts::{
@@ -40,7 +42,6 @@ pub(super) static ESPEAK: Provider = Provider {
 /// The program as all calls share it.
 static PROCESSES: LazyLock<Arc<Espeak>> = LazyLock::new(|| Arc::new(Espeak::new()));
 
-const PROGRAM: &str = "espeak-ng";
 /// Maximum number of concurrent processes. Each takes a core for a few milliseconds per second of speech.
 const MOST_PROCESSES: usize = 4;
 /// Time without output after which a process counts as stuck.
@@ -110,22 +111,6 @@ fn voice(config: &VoiceConfig) -> String {
     }
 }
 
-/// Returns whether a name is safe as an argument of the program.
-fn is_sound(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+');
-    !name.is_empty() && name.len() <= 32 && name.chars().all(plain) && !name.starts_with('-')
-}
-
-/// Describes for the operator why the program does not run.
-fn not_started(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            "espeak-ng is not installed: install it (apt install espeak-ng), or choose another voice".into()
-        }
-        _ => format!("espeak-ng does not start: {error}"),
-    }
-}
-
 struct EspeakVoice {
     program: String,
     permits: Arc<Semaphore>,
@@ -158,7 +143,7 @@ impl VoiceProvider for EspeakVoice {
         let start = async move {
             let permit = permits.acquire_owned().await;
             let permit = permit.map_err(|_| Failure::Unavailable("espeak-ng is shut down".into()))?;
-            Speaking::start(command, (&text, line_rate), permit).await
+            Speaking::start(command, &text, line_rate, permit).await
         };
         stream::once(start)
             .flat_map(|started| match started {
@@ -181,7 +166,8 @@ struct Speaking {
 impl Speaking {
     async fn start(
         mut command: Command,
-        (text, line_rate): (&str, u32),
+        text: &str,
+        line_rate: u32,
         permit: OwnedSemaphorePermit,
     ) -> Result<Self, Failure> {
         let mut child = command.spawn().map_err(|error| match error.kind() {

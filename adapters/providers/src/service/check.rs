@@ -61,10 +61,6 @@ impl Finding {
 }
 
 /// Asks each configured provider. The exit code is 0 only if all of them work.
-///
-/// # Errors
-///
-/// Returns an error if a provider is not configured or a named voice does not exist.
 pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::error::Error + Send + Sync>> {
     let providers = Configured::new(&args.providers, Arc::new(BabbleTranscriber), None)?;
     providers.check_names().await?;

@@ -61,10 +61,6 @@ impl Default for ProviderConfig {
 
 impl ProviderConfig {
     /// Returns the providers' addresses and keys.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if an environment variable does not hold a valid address.
     pub fn settings(&self) -> Result<ProviderSettings, InvalidAddress> {
         let settings = self.settings.clone();
         let mut settings = settings.map_or_else(ProviderSettings::from_environment, Ok)?;

@@ -64,10 +64,7 @@ pub struct Configured {
 impl Configured {
     /// Sets up the providers. `babble` is the embedded recogniser. Synthesised speech is cached in the folder
     /// `cache`, or only in memory if that is `None`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a provider is unknown, or if its key or address is missing. The message names the variables.
+    /// The error names the missing variables.
     pub fn new(
         config: &ProviderConfig,
         babble: Arc<dyn Transcriber>,
@@ -94,10 +91,7 @@ impl Configured {
     /// Checks that the voices in the settings exist, as far as this machine can tell. A program that is
     /// unavailable is only logged, as it may be installed while the service runs. `ringback providers check`
     /// finds out which voices a remote provider has.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a voice does not exist. The message names similar ones.
+    /// The error offers similar names.
     pub async fn check_names(&self) -> Result<(), ConfigError> {
         match self.tts.check_names().await {
             Err(NoVoice::Unasked(why)) => {
@@ -109,10 +103,7 @@ impl Configured {
     }
 
     /// Checks that an agent's model and voices are configured.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if one is not. The message names the variable to set.
+    /// The error names the variable to set.
     pub fn ready_for(&self, agent: &Agent) -> Result<(), NotReady> {
         self.ready_in_text(agent)?;
         let config = &agent.conversation_config;
@@ -124,10 +115,7 @@ impl Configured {
     }
 
     /// Checks that an agent's models are configured: its own, that of its graph and those of the graph's nodes.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it is not. The message names the variable to set.
+    /// The error names the variable to set.
     pub fn ready_in_text(&self, agent: &Agent) -> Result<(), NotReady> {
         let router = agent.workflow.router.as_deref();
         let models = [agent.conversation_config.agent.prompt.llm.as_str()];

@@ -44,6 +44,15 @@ struct Spoken<'a> {
     is_usual: bool,
 }
 
+/// Values of a setting.
+struct Setting {
+    /// The voice's own.
+    own: Option<f64>,
+    /// The agent's.
+    agents: f64,
+    default: f64,
+}
+
 fn of_voices(agent: &Agent, choices: &[ProviderName]) -> Vec<String> {
     let config = &agent.conversation_config;
     let tts = &config.tts;
@@ -80,13 +89,21 @@ impl Spoken<'_> {
         };
         let (tts, usual) = (self.tts, TtsSection::default());
         let own = |of: fn(&SupportedVoice) -> Option<f64>| self.supported.and_then(|(_, voice)| of(voice));
-        let speed = (own(|voice| voice.speed), tts.speed, usual.speed);
-        let stability = (own(|voice| voice.stability), tts.stability, usual.stability);
-        let boost = (
-            own(|voice| voice.similarity_boost),
-            tts.similarity_boost,
-            usual.similarity_boost,
-        );
+        let speed = Setting {
+            own: own(|voice| voice.speed),
+            agents: tts.speed,
+            default: usual.speed,
+        };
+        let stability = Setting {
+            own: own(|voice| voice.stability),
+            agents: tts.stability,
+            default: usual.stability,
+        };
+        let boost = Setting {
+            own: own(|voice| voice.similarity_boost),
+            agents: tts.similarity_boost,
+            default: usual.similarity_boost,
+        };
         let mut texts: Vec<String> = [
             self.text("speed", speed, takes.speed, &shown),
             self.text("stability", stability, takes.stability, &shown),
@@ -104,14 +121,9 @@ impl Spoken<'_> {
         texts
     }
 
-    /// Returns the sentence about one setting, given as the voice's own value, the agent's and the default one.
-    fn text(
-        &self,
-        field: &str,
-        (own, agents, default): (Option<f64>, f64, f64),
-        range: Option<Range>,
-        voice: &str,
-    ) -> Option<String> {
+    /// Returns the sentence about one setting.
+    fn text(&self, field: &str, setting: Setting, range: Option<Range>, voice: &str) -> Option<String> {
+        let Setting { own, agents, default } = setting;
         let value = own.unwrap_or(agents);
         let path = match (own, self.supported) {
             (Some(_), Some((index, _))) => format!("supportedVoices[{index}].{field}"),

@@ -53,7 +53,8 @@ impl Choice {
     /// Finds the recogniser of a name. `client` posts utterances.
     pub(super) fn find(
         name: &ProviderName,
-        (settings, guards): (&ProviderSettings, &Guards),
+        settings: &ProviderSettings,
+        guards: &Guards,
         babble: &Arc<dyn Transcriber>,
         client: &Client,
     ) -> Result<Self, NotConfigured> {

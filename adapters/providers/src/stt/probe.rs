@@ -35,10 +35,6 @@ pub struct ProbeReport {
 impl SpeechToText {
     /// Sends speech to one recogniser in real time and waits for its words. `name` is one of the configured
     /// names, as written there.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error that describes the problem for the operator.
     pub async fn probe(&self, name: &str, samples: &[i16], sample_rate: u32) -> Result<ProbeReport, ProbeError> {
         let known = |index: &usize| self.choices[*index].name.to_string() == name;
         let index = (0..self.choices.len()).find(known);

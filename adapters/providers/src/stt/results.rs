@@ -160,7 +160,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    pub(crate) fn new(meter: Meter, (provider, model): (&'static str, &str), a_ms: u64) -> Self {
+    pub(crate) fn new(meter: Meter, provider: &'static str, model: &str, a_ms: u64) -> Self {
         Self {
             meter,
             provider,

@@ -226,7 +226,7 @@ impl Session {
         state.capabilities = capabilities;
         state.buffer.keep(keeps_ms);
         let meter = self.config.meter.clone();
-        Counted::new(meter, (choice.provider, model), state.buffer.ms(1))
+        Counted::new(meter, choice.provider, model, state.buffer.ms(1))
     }
 
     /// Passes everything to a recogniser inside this process, which does not fail.

@@ -5,94 +5,29 @@
 mod disk;
 mod flight;
 mod memory;
+mod speech;
 
 use std::{
     collections::HashMap,
     io,
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
-use domain::ports::synthesizer::{SpeechPiece, VoiceConfig};
-use futures_util::{StreamExt, stream};
-use sha2::{Digest, Sha256};
-
-use self::{disk::Disk, flight::Flight, memory::Memory};
-use crate::{protocols::tts::provider::Pieces, tts::sound_check::is_audible};
+pub(crate) use self::speech::Key;
+use self::{
+    disk::Disk,
+    flight::Flight,
+    memory::Memory,
+    speech::{Speech, locked},
+};
+use crate::protocols::tts::provider::Pieces;
 
 /// Maximum bytes in memory: about 17 minutes at 8 kHz.
 const MOST_MEMORY_BYTES: usize = 16 * 1024 * 1024;
 
 /// Maximum bytes on disk: about nine hours at 8 kHz.
 const MOST_DISK_BYTES: u64 = 512 * 1024 * 1024;
-
-/// Version of the key. It changes when kept speech would be synthesised differently.
-const VERSION: &str = "1";
-
-/// Key of a cached speech.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Key([u8; 32]);
-
-impl Key {
-    /// Returns the key of a text in a voice, over everything that shapes its sound. The voice is the provider's own.
-    pub(crate) fn new(provider: &str, signature: &str, config: &VoiceConfig, text: &str) -> Self {
-        let mut hash = Sha256::new();
-        let settings = format!(
-            "{} {} {} {}",
-            config.speed, config.stability, config.similarity_boost, config.latency
-        );
-        let rate = match config.format {
-            Some(format) => format!("{} {format:?}", config.sample_rate),
-            None => config.sample_rate.to_string(),
-        };
-        for part in [
-            VERSION,
-            provider,
-            signature,
-            &config.voice,
-            &settings,
-            &config.language,
-            &rate,
-            text.trim(),
-        ] {
-            // Each part is hashed with its length, so that different lists of parts give different keys.
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part);
-        }
-        Self(hash.finalize().into())
-    }
-
-    fn name(self) -> String {
-        hex::encode(self.0)
-    }
-
-    fn of_name(name: &str) -> Option<Self> {
-        let mut key = [0; 32];
-        hex::decode_to_slice(name, &mut key).ok()?;
-        Some(Self(key))
-    }
-}
-
-/// Complete speech of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Speech(Arc<[SpeechPiece]>);
-
-impl Speech {
-    fn bytes(&self) -> usize {
-        let of = |piece: &SpeechPiece| 2 * piece.samples.len() + 16 * piece.words.len() + size_of::<SpeechPiece>();
-        self.0.iter().map(of).sum()
-    }
-
-    /// Returns the number of samples in the audible pieces.
-    fn sounding_samples(&self) -> u64 {
-        let sounding = self.0.iter().filter(|piece| is_audible(piece));
-        sounding.map(|piece| piece.samples.len() as u64).sum()
-    }
-
-    fn play(self) -> Pieces {
-        stream::iter((0..self.0.len()).map(move |n| Ok(self.0[n].clone()))).boxed()
-    }
-}
 
 /// Place where speech may be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,20 +60,12 @@ struct Shared {
     disk: Option<Disk>,
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn count(outcome: &'static str) {
     metrics::counter!("ringback_speech_cache_total", "outcome" => outcome).increment(1);
 }
 
 impl SpeechCache {
     /// Opens a cache that is empty in memory and uses the speech kept in the folder, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the folder cannot be created or read.
     pub(crate) fn open(folder: Option<&Path>) -> io::Result<Self> {
         Self::bounded(folder, MOST_MEMORY_BYTES, MOST_DISK_BYTES)
     }
@@ -189,11 +116,11 @@ impl SpeechCache {
                 Source::Provider(start())
             }
         };
-        tokio::spawn(self.clone().fly((key, keep), flight, source));
+        tokio::spawn(self.clone().fly(key, keep, flight, source));
         pieces
     }
 
-    async fn fly(self, (key, keep): (Key, Keep), flight: Arc<Flight>, source: Source) {
+    async fn fly(self, key: Key, keep: Keep, flight: Arc<Flight>, source: Source) {
         let landing = Landing {
             cache: &self,
             key,

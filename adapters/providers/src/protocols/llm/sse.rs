@@ -32,10 +32,7 @@ pub struct Reader {
 
 impl Reader {
     /// Parses the next bytes and adds complete events to `events`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a line or an event exceeds its limit. Reading must stop then.
+    /// If a line or an event exceeds its limit, reading must stop.
     pub fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TooLong> {
         let mut rest = bytes;
         if let Some((b'\n', after)) = rest.split_first()
@@ -61,10 +58,6 @@ impl Reader {
     }
 
     /// Handles the end of the bytes. An event that lacks only its blank line counts as complete.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`Reader::feed`].
     pub fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), TooLong> {
         if !self.line.is_empty() {
             self.end_line(events)?;

@@ -41,10 +41,6 @@ pub(crate) struct Frames {
 
 impl Frames {
     /// Creates a converter from `format` to a line of `line_rate` Hz, for a text of `characters` characters.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the rates cannot be converted.
     pub(crate) fn new(format: LineFormat, line_rate: u32, characters: usize) -> Result<Self, Failure> {
         let resampler = match format.sample_rate == line_rate {
             true => None,
@@ -72,10 +68,7 @@ impl Frames {
     }
 
     /// Adds audio. It may end within a sample.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is more audio than the text can have.
+    /// Refuses more audio than the text can have.
     pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<(), Failure> {
         let mut decoded = std::mem::take(&mut self.decoded);
         decoded.clear();

@@ -46,18 +46,10 @@ pub(crate) trait VoiceProtocol: Send + Sync + 'static {
     }
 
     /// Parses a text message. Unknown messages are ignored.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the message is not in the provider's format.
     fn read<'m>(&self, message: &'m str) -> Result<VoiceEvent<'m>, Failure>;
 }
 
 /// Parses a provider's message.
-///
-/// # Errors
-///
-/// Returns an error if the message is not in the provider's format.
 pub(crate) fn read_json<'m, T: serde::Deserialize<'m>>(endpoint: &Endpoint, message: &'m str) -> Result<T, Failure> {
     json::read(message).map_err(|error| Failure::Protocol(format!("{}: {error}", endpoint.provider)))
 }

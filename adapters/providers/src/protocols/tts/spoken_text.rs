@@ -26,10 +26,6 @@ pub(crate) struct SpokenText {
 
 impl SpokenText {
     /// Starts with no audio.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the audio cannot be converted to the line's rate.
     pub(crate) fn new(text: &str, format: LineFormat, line_rate: u32) -> Result<Self, Failure> {
         Ok(Self {
             frames: Frames::new(format, line_rate, text.chars().count())?,
@@ -41,10 +37,7 @@ impl SpokenText {
     }
 
     /// Adds audio and times.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the audio is not base64, or far too long.
+    /// Refuses audio that is far too long.
     pub(crate) fn take(&mut self, event: &VoiceEvent<'_>) -> Result<(), Failure> {
         let here = self.frames.received();
         let audio = event.audio.as_deref().filter(|audio| !audio.is_empty());
@@ -72,10 +65,7 @@ impl SpokenText {
     }
 
     /// Adds audio as bytes.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the audio is far too long.
+    /// Refuses audio that is far too long.
     pub(crate) fn audio(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.frames.push(bytes)
     }

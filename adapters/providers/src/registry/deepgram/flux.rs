@@ -12,7 +12,7 @@ use crate::{
     json,
     name::plain_language,
     protocols::stt::{Idle, RecogniserEvent, RecogniserProtocol, Request, keywords, promised},
-    registry::deepgram::listen::{closed, encoding, kind, request},
+    registry::deepgram::listen::{closed, encoding, goodbye, kind},
 };
 
 /// Models for the plain name `flux`, by language.
@@ -66,7 +66,7 @@ impl Flux {
             query.append_pair("keyterm", keyword);
         }
         Self {
-            request: request(endpoint, "/v2/listen", model, &query.finish()),
+            request: Request::new(endpoint, "/v2/listen", model, query),
             in_turn: false,
         }
     }
@@ -106,14 +106,11 @@ impl RecogniserProtocol for Flux {
     }
 
     fn idle(&self) -> Idle {
-        Idle {
-            after: SILENCE_AFTER,
-            message: None,
-        }
+        Idle::silence(SILENCE_AFTER)
     }
 
     fn goodbye(&self) -> Option<Message> {
-        Some(Message::text(r#"{"type":"CloseStream"}"#))
+        goodbye()
     }
 
     fn read(&mut self, text: &str) -> Result<Option<RecogniserEvent>, Failure> {

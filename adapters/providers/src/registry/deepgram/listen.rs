@@ -7,6 +7,7 @@ use domain::ports::transcriber::{Capabilities, TranscriberConfig};
 use media::format::{Encoding, LineFormat};
 use serde::Deserialize;
 use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
+use url::form_urlencoded::Serializer;
 
 use crate::{
     endpoint::Endpoint,
@@ -37,17 +38,7 @@ impl Listen {
         let format = config.format;
         let model = model.unwrap_or(MODEL);
         let query = query(model, config, format);
-        Self(request(endpoint, "/v1/listen", model, &query))
-    }
-}
-
-/// Builds the request for a connection to a path at Deepgram.
-pub(crate) fn request(endpoint: &Endpoint, path: &str, model: &str, query: &str) -> Request {
-    let privacy = endpoint.privacy.map(|(name, value)| format!("&{name}={value}"));
-    Request {
-        url: format!("{}?{query}{}", endpoint.socket_url(path), privacy.unwrap_or_default()),
-        headers: endpoint.headers(),
-        model: model.to_owned(),
+        Self(Request::new(endpoint, "/v1/listen", model, query))
     }
 }
 
@@ -60,7 +51,7 @@ pub(crate) fn encoding(format: LineFormat) -> &'static str {
     }
 }
 
-fn query(model: &str, config: &TranscriberConfig, format: LineFormat) -> String {
+fn query(model: &str, config: &TranscriberConfig, format: LineFormat) -> Serializer<'static, String> {
     let newest = model.starts_with("nova-3");
     let language = match (config.hinglish, newest) {
         // Only Nova-3's mixture of languages includes Hindi.
@@ -68,7 +59,7 @@ fn query(model: &str, config: &TranscriberConfig, format: LineFormat) -> String 
         (true, false) => "hi",
         (false, _) => config.language.as_str(),
     };
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    let mut query = Serializer::new(String::new());
     query
         .append_pair("model", model)
         .append_pair("language", language)
@@ -88,7 +79,7 @@ fn query(model: &str, config: &TranscriberConfig, format: LineFormat) -> String 
     for keyword in keywords(config, MOST_KEYWORDS) {
         query.append_pair(if newest { "keyterm" } else { "keywords" }, keyword);
     }
-    query.finish()
+    query
 }
 
 #[derive(Deserialize)]
@@ -117,10 +108,6 @@ struct Alternative {
 }
 
 /// Reads the `type` of a message.
-///
-/// # Errors
-///
-/// Returns an error if the message is not a JSON object.
 pub(crate) fn kind(text: &str) -> Result<Option<String>, Failure> {
     Ok(json::read::<Kind>(text)?.kind)
 }
@@ -146,7 +133,7 @@ impl RecogniserProtocol for Listen {
     }
 
     fn goodbye(&self) -> Option<Message> {
-        Some(Message::text(r#"{"type":"CloseStream"}"#))
+        goodbye()
     }
 
     fn read(&mut self, text: &str) -> Result<Option<RecogniserEvent>, Failure> {
@@ -172,6 +159,11 @@ impl RecogniserProtocol for Listen {
     fn closed(&self, frame: Option<&CloseFrame>) -> Failure {
         closed(frame)
     }
+}
+
+/// Returns the message that ends a session.
+pub(crate) fn goodbye() -> Option<Message> {
+    Some(Message::text(r#"{"type":"CloseStream"}"#))
 }
 
 /// Returns the failure for the closing of a connection by Deepgram.

@@ -45,8 +45,7 @@ impl Scribe {
         query
             .append_pair("model_id", model)
             .append_pair("audio_format", &audio_format(format))
-            .append_pair("commit_strategy", "manual")
-            .extend_pairs(endpoint.privacy);
+            .append_pair("commit_strategy", "manual");
         let language = match config.hinglish {
             true => "hi",
             false => plain_language(&config.language),
@@ -58,12 +57,7 @@ impl Scribe {
         for keyword in short.take(MOST_KEYWORDS) {
             query.append_pair("keyterms", keyword);
         }
-        let path = endpoint.socket_url("/v1/speech-to-text/realtime");
-        let request = Request {
-            url: format!("{path}?{}", query.finish()),
-            headers: endpoint.headers(),
-            model: model.to_owned(),
-        };
+        let request = Request::new(endpoint, "/v1/speech-to-text/realtime", model, query);
         Self {
             request,
             sample_rate: format.sample_rate,
@@ -114,10 +108,7 @@ impl RecogniserProtocol for Scribe {
     }
 
     fn idle(&self) -> Idle {
-        Idle {
-            after: SILENCE_AFTER,
-            message: None,
-        }
+        Idle::silence(SILENCE_AFTER)
     }
 
     fn read(&mut self, text: &str) -> Result<Option<RecogniserEvent>, Failure> {

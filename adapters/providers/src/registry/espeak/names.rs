@@ -4,11 +4,8 @@ use std::{process::Stdio, time::Duration};
 
 use tokio::{process::Command, time::timeout};
 
-use crate::{
-    name::ProviderName,
-    provider::NoVoice,
-    registry::espeak::{PROGRAM, is_sound},
-};
+use super::program::{PROGRAM, is_sound, not_started};
+use crate::{name::ProviderName, provider::NoVoice};
 
 /// Time limit for the list of voices, which normally takes milliseconds.
 const WITHIN: Duration = Duration::from_secs(4);
@@ -18,10 +15,7 @@ const MOST_OFFERED: usize = 5;
 const ALIKE: f64 = 0.7;
 
 /// Checks that the program has the named voice.
-///
-/// # Errors
-///
-/// Returns an error with similar names if it has not, or an error if the program cannot be run.
+/// The error offers similar names.
 pub async fn check(name: &ProviderName) -> Result<(), NoVoice> {
     if name.model.is_some() {
         let why = format!("`{name}`: espeak has no models; write `espeak` or espeak:VOICE");
@@ -53,7 +47,7 @@ async fn listed(argument: &str) -> Result<String, NoVoice> {
     let output = output.map_err(|_| NoVoice::Unasked(format!("{PROGRAM} does not list its voices")))?;
     match output {
         Ok(output) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        Err(error) => Err(NoVoice::Unasked(super::not_started(&error))),
+        Err(error) => Err(NoVoice::Unasked(not_started(&error))),
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 use domain::ports::synthesizer::{SpeechPiece, WordEnd};
 use sha2::{Digest, Sha256};
 
-use crate::tts::cache::{Key, Speech, locked};
+use super::speech::{Key, Speech, locked};
 
 /// Maximum number of speeches that wait to be written.
 const MOST_WAITING: usize = 64;

@@ -7,11 +7,8 @@ use futures_util::{StreamExt, stream};
 use std::sync::Arc;
 use tokio::sync::watch;
 
-use crate::{
-    failure::Failure,
-    protocols::tts::provider::Pieces,
-    tts::cache::{Speech, locked},
-};
+use super::speech::{Speech, locked};
+use crate::{failure::Failure, protocols::tts::provider::Pieces};
 
 #[derive(Debug, Clone)]
 enum Stage {

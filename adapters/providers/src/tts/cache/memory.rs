@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::tts::cache::{Key, Speech};
+use super::speech::{Key, Speech};
 
 #[derive(Debug)]
 pub(super) struct Memory {

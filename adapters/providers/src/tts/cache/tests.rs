@@ -5,7 +5,11 @@ use std::{
     time::Duration,
 };
 
-use domain::ports::{synthesizer::WordEnd, usage::Meter};
+use domain::ports::{
+    synthesizer::{SpeechPiece, VoiceConfig, WordEnd},
+    usage::Meter,
+};
+use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc;
 
 use super::*;

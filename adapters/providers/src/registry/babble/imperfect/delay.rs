@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::registry::babble::imperfect::{mixed, share};
+use super::hash::{mixed, share};
 
 /// Maximum number of waiting events. If it is reached, the oldest interim is dropped. If there is none, the
 /// oldest event becomes due at once.
@@ -44,10 +44,6 @@ impl Delay {
     pub const NONE: Self = Self { p50_ms: 0, p95_ms: 0 };
 
     /// Parses `247` or `247/298`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the text is neither, or if the second number is below the first.
     pub fn parse(text: &str) -> Result<Self, InvalidDelay> {
         let (p50, p95) = text.split_once('/').unwrap_or((text, text));
         let read = |part: &str| part.trim().parse::<u64>().ok().filter(|ms| *ms <= LONGEST_MS);

@@ -7,7 +7,10 @@
 
 use domain::ports::transcriber::TranscriptEvent;
 
-use crate::registry::babble::imperfect::{Imperfection, mixed, mixed_text, share};
+use super::{
+    faults::Imperfection,
+    hash::{mixed, mixed_text, share},
+};
 
 /// Words that are easily confused.
 const ALIKE: [(&str, &str); 24] = [
