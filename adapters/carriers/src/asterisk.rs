@@ -6,17 +6,17 @@ pub mod account;
 pub mod ari;
 pub mod audiosocket;
 pub mod call;
-pub mod cause;
-pub mod client;
+mod cause;
+mod client;
 mod effects;
 pub mod event;
-pub mod events;
+mod events;
 pub mod inbound;
 pub mod media_route;
 pub mod names;
 mod resync;
 pub mod stream;
-pub mod switch;
+mod switch;
 
 use std::sync::Arc;
 

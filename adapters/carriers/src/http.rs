@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 use self::words::plain_words;
 use net::{
     bind::way_out,
-    http_client::{self, body, cause},
+    http_client::{self, BodyError, body, cause},
 };
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
@@ -36,26 +36,16 @@ const LONGEST_PAUSE_SECONDS: u64 = 3600;
 
 /// Reason why a carrier's settings cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum SetupError {
-    /// Not an `http` or `https` address.
     #[error("{setting} `{value}` is not an http:// or https:// address")]
-    Address {
-        /// Name of the setting.
-        setting: &'static str,
-        /// Value of the setting.
-        value: String,
-    },
-    /// A local address on which the service cannot listen.
+    Address { setting: &'static str, value: String },
     #[error("{setting} {address}: cannot listen on this address: {error}{}", way_out(.error, .setting))]
     Listen {
-        /// Name of the setting.
         setting: &'static str,
-        /// Value of the setting.
         address: SocketAddr,
-        /// Cause.
         error: std::io::Error,
     },
-    /// The HTTP client cannot be built.
     #[error("cannot build the carrier's HTTP client: {0}")]
     Client(#[from] reqwest::Error),
 }
@@ -72,10 +62,6 @@ pub struct Clients {
 
 impl Clients {
     /// Builds clients that follow no redirects and repeat no requests.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if TLS cannot be set up.
     pub fn new() -> Result<Self, SetupError> {
         let builder = || {
             http_client::builder()
@@ -92,10 +78,6 @@ impl Clients {
 }
 
 /// Returns an address that paths can be appended to, without a trailing slash.
-///
-/// # Errors
-///
-/// Returns an error that names `setting` if the value is not an HTTP address without a query.
 pub fn base(setting: &'static str, value: &str) -> Result<String, SetupError> {
     let refused = || SetupError::Address {
         setting,
@@ -115,10 +97,7 @@ pub fn socket_address(http: &str) -> String {
 
 /// Sends a dial once. Checks again that it may still be sent when the connection is established and before
 /// any part of the request is on it.
-///
-/// # Errors
-///
-/// Returns an error if there is no answer. The error tells whether nothing was sent or the outcome is unknown.
+/// The error tells whether nothing was sent or the outcome is unknown.
 pub async fn send_dial(request: RequestBuilder, last_look: &LastLook) -> Result<Response, DialError> {
     let (client, request) = request.build_split();
     let mut request = request.map_err(|error| DialError::Rejected(cause(&error)))?;
@@ -257,65 +236,91 @@ pub fn refused_dial(
     }
 }
 
-/// Places a call once. `id` takes the call's id from the answer.
-///
-/// # Errors
-///
-/// Returns an error that tells what is certain, based on the carrier's refusal `R` if there is one.
+/// Sends a dial, and returns the answer of a carrier that accepts it. `read` reads a refusal.
+pub async fn accepted<R: Refusal>(
+    request: RequestBuilder,
+    last_look: &LastLook,
+    read: fn(&[u8]) -> R,
+) -> Result<Response, DialError> {
+    let answer = send_dial(request, last_look).await?;
+    let (status, pause) = (answer.status(), retry_after(answer.headers()));
+    if status.is_success() {
+        return Ok(answer);
+    }
+    let said = body(answer).await.unwrap_or_default();
+    Err(read(&said).of_dial(status, pause))
+}
+
+/// Places a call once. `read` reads a refusal, and `id` takes the call's id from the answer. The error tells what is
+/// certain.
 pub async fn place<R: Refusal, T: DeserializeOwned>(
     request: RequestBuilder,
     last_look: &LastLook,
+    read: fn(&[u8]) -> R,
     id: impl FnOnce(&T) -> &str,
 ) -> Result<CarrierCallId, DialError> {
-    let answer = send_dial(request, last_look).await?;
-    let (status, pause) = (answer.status(), retry_after(answer.headers()));
-    if !status.is_success() {
-        let said = body(answer).await.unwrap_or_default();
-        return Err(R::read(&said).of_dial(status, pause));
-    }
+    let answer = accepted(request, last_look, read).await?;
     let said = body(answer)
         .await
         .map_err(|error| DialError::Unknown(error.to_string()))?;
     dialed(&said, id)
 }
 
-/// Sends a request that may be repeated and returns the body of the answer.
-///
-/// # Errors
-///
-/// Returns an error if there is no answer, or as the carrier's refusal `R` says.
-pub async fn ask<R: Refusal>(request: RequestBuilder) -> Result<Vec<u8>, CarrierError> {
+/// Sends a request that may be repeated and returns the body of the answer. `read` reads a refusal.
+pub async fn ask<R: Refusal>(request: RequestBuilder, read: fn(&[u8]) -> R) -> Result<Vec<u8>, CarrierError> {
     let answer = send(request).await?;
     let status = answer.status();
     let said = body(answer).await;
     if status.is_success() {
-        return said.map_err(|error| CarrierError::Unavailable(error.to_string()));
+        return said.map_err(unread);
     }
-    Err(R::read(&said.unwrap_or_default()).of_wish(status))
+    Err(read(&said.unwrap_or_default()).of_wish(status))
 }
 
 /// Sends a request for JSON. A refusal is judged by its status alone.
-///
-/// # Errors
-///
-/// Returns an error if there is no answer, or it is not in the carrier's format.
 pub async fn ask_json<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, CarrierError> {
+    parse(body(answered(request).await?).await)
+}
+
+/// Sends a request and returns the head of an answer that is no refusal.
+pub async fn answered(request: RequestBuilder) -> Result<Response, CarrierError> {
     let answer = send(request).await?;
-    if !answer.status().is_success() {
-        return Err(unexpected(answer.status()));
+    match answer.status().is_success() {
+        true => Ok(answer),
+        false => Err(unexpected(answer.status())),
     }
-    let said = body(answer)
-        .await
-        .map_err(|error| CarrierError::Unavailable(error.to_string()))?;
-    serde_json::from_slice(&said).map_err(|error| protocol(&error))
+}
+
+/// Reads the body of an answer in JSON.
+pub fn parse<T: DeserializeOwned>(said: Result<Vec<u8>, BodyError>) -> Result<T, CarrierError> {
+    serde_json::from_slice(&said.map_err(unread)?).map_err(|error| protocol(&error))
+}
+
+/// Returns the error for an answer whose body could not be read.
+#[expect(clippy::needless_pass_by_value, reason = "handed to map_err")]
+pub fn unread(error: BodyError) -> CarrierError {
+    CarrierError::Unavailable(error.to_string())
+}
+
+/// Returns the result of a dial whose request could not be made.
+pub fn not_sent(error: CarrierError) -> DialError {
+    match error {
+        CarrierError::Protocol(words) => DialError::Unreachable(words),
+        error => DialError::Unreachable(error.to_string()),
+    }
+}
+
+/// Returns the address of a resource below `base`.
+pub fn below(base: &str, segments: &[&str]) -> Result<Url, CarrierError> {
+    let mut address = Url::parse(base).map_err(|error| CarrierError::Protocol(error.to_string()))?;
+    if let Ok(mut path) = address.path_segments_mut() {
+        path.extend(segments);
+    }
+    Ok(address)
 }
 
 /// Checks that a call's id can be part of an address. Carriers' answers give no other ids, and another id
 /// would lead to an address with another meaning.
-///
-/// # Errors
-///
-/// Returns `NotFound` if it cannot.
 pub fn addressable(call: &CarrierCallId) -> Result<CarrierCallId, CarrierError> {
     CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)
 }
@@ -338,20 +343,13 @@ pub fn way_back(request: &DialRequest) -> WayBack {
 }
 
 /// Sends a request that may be repeated.
-///
-/// # Errors
-///
-/// Returns an error if there is no answer.
 pub async fn send(request: RequestBuilder) -> Result<Response, CarrierError> {
     let sent = request.send().await;
     sent.map_err(|error| CarrierError::Unavailable(cause(&error)))
 }
 
 /// Reads the call from the answer to a dial. `id` takes the call's id from it.
-///
-/// # Errors
-///
-/// Returns an error if the answer has no usable id. The outcome of the dial is then unknown.
+/// Without a usable id, the outcome of the dial is unknown.
 pub fn dialed<T: DeserializeOwned>(said: &[u8], id: impl FnOnce(&T) -> &str) -> Result<CarrierCallId, DialError> {
     match serde_json::from_slice::<T>(said) {
         Ok(call) => CarrierCallId::checked(id(&call))

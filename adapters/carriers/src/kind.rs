@@ -9,6 +9,7 @@
 //! - Keys are `Key`; the carrier's words pass `plain_words` before they are kept or shown.
 
 pub(crate) mod ask;
+mod choice;
 pub mod variables;
 
 use std::{fmt, sync::Arc};
@@ -18,6 +19,8 @@ use axum::Router;
 use domain::{phone_number::PhoneNumber, ports::carrier::Carrier, time::Clock};
 use futures_util::future::BoxFuture;
 
+pub use self::choice::Choice;
+pub(crate) use self::choice::listed;
 use self::{
     ask::{Asker, Check, Problem},
     variables::{SettingsError, Variables},
@@ -90,15 +93,6 @@ impl CarrierKind {
     }
 }
 
-/// Joins words as in a sentence: `a`, `a and b`, `a, b and c`.
-pub(crate) fn listed(words: &[&str]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
 /// Settings to enter at a carrier: place and value.
 pub type Entries = Vec<(&'static str, String)>;
 
@@ -110,25 +104,13 @@ pub trait Account: fmt::Debug + Send + Sync {
 
     /// Creates the carrier, which reaches this node at `public` if it calls back. `clock` determines the age of what is
     /// signed or sealed.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if an address is invalid or cannot be bound.
     fn trunk(&self, public: &str, clock: Arc<dyn Clock>) -> Result<Trunk, SetupError>;
 
     /// Asks the carrier for something small, without an effect. Returns the state of the account in few words.
-    ///
-    /// # Errors
-    ///
-    /// Returns the problem if the account is not accepted.
     async fn state(&self, check: &Check<'_>) -> Result<String, Problem>;
 
     /// Tries further requests of a call, without an effect, once the account is accepted and the carrier can reach the
     /// service at `public`. Returns what to add to the state.
-    ///
-    /// # Errors
-    ///
-    /// Returns the problem if calls cannot work.
     async fn try_out(&self, _check: &Check<'_>, _public: &str) -> Result<String, Problem> {
         Ok(String::new())
     }
@@ -139,10 +121,6 @@ pub trait Account: fmt::Debug + Send + Sync {
     }
 
     /// Returns the numbers of the account, if the carrier lists them.
-    ///
-    /// # Errors
-    ///
-    /// Returns the problem if the list cannot be read.
     async fn numbers(&self, _ask: &Asker) -> Result<Vec<PhoneNumber>, Problem> {
         Ok(Vec::new())
     }

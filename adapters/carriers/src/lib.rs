@@ -8,10 +8,11 @@ mod accounts;
 mod bulkhead;
 pub mod http;
 pub mod kind;
-pub mod link;
+mod link;
+mod lock;
 pub mod protocol;
 pub mod registry;
-pub mod webhooks;
+mod webhooks;
 
 pub mod asterisk;
 pub mod plain;

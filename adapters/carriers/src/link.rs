@@ -4,7 +4,7 @@
 pub(crate) mod media_socket;
 mod waiting;
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use actors::{
     call::{CallMessage, GoesOn, LegRefusal},
@@ -120,37 +120,22 @@ impl CarrierLink {
 
     /// Checks that the call of an address is held here or nowhere. The address contains the attempt, alone or
     /// before a dot, and a proof. Call this before acting on a request, but after its signature was verified.
-    ///
-    /// # Errors
-    ///
-    /// Returns the response to send if another node holds the call, or might. This also applies to the functions below.
+    /// The error is the response to send if another node holds the call, or might. This also applies to the functions below.
     pub async fn ensure_here(&self, named: &str, purpose: Purpose, proof: &str) -> Result<(), Response> {
         self.ensure_shown_here(named, Shown::Proof(purpose, proof)).await
     }
 
     /// Does the same for a request that only the proof authenticates.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error as [`CarrierLink::ensure_here`] does.
     pub async fn ensure_unsigned_here(&self, named: &str, purpose: Purpose, proof: &str) -> Result<(), Response> {
         self.ensure_shown_here(named, Shown::Unsigned(purpose, proof)).await
     }
 
     /// Does the same for an attempt that the carrier's signature vouches for.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error as [`CarrierLink::ensure_here`] does.
     pub async fn ensure_vouched_here(&self, attempt: AttemptId) -> Result<(), Response> {
         self.ensure_attempt_here(attempt, Shown::Vouched).await
     }
 
     /// Does the same for a call that is reported at an address of the whole account.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error as [`CarrierLink::ensure_here`] does.
     pub async fn ensure_told_here(&self, call: &CarrierCallId, progress: &CallProgress) -> Result<(), Response> {
         let looks = match progress {
             CallProgress::Ended(_) => &ENDED_EARLY[..],
@@ -194,10 +179,6 @@ impl CarrierLink {
 
     /// Decides how a call continues after its media socket broke and the carrier asks for instructions. If
     /// the call's node does not respond (`unreached`), the call is taken over here.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason if the call does not continue, or not here.
     pub async fn came_back(
         &self,
         token: &str,
@@ -270,10 +251,6 @@ impl CarrierLink {
 
     /// Offers a call that a carrier announced to the agent that answers its number. If it is announced again
     /// at another node, it remains the same call.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason why the call is not accepted here.
     pub async fn announced(&self, call: InboundCall) -> Result<WayBack, NotTaken> {
         let (id, now) = (call.call.clone(), &ENDED_EARLY[..1]);
         self.ensure_call_here(&id, now).await.map_err(NotTaken::Elsewhere)?;
@@ -286,10 +263,7 @@ impl CarrierLink {
     }
 
     /// Offers an inbound call to the agent that answers its number.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason why the call is refused. The handler passes it on in the carrier's own terms.
+    /// The handler passes a refusal on in the carrier's own terms.
     pub async fn receive(&self, call: InboundCall) -> Result<WayBack, InboundRefusal> {
         self.desk.switchboard.announce(call, None).await
     }
@@ -338,6 +312,12 @@ impl CarrierLink {
     /// node does not respond.
     pub async fn takes_media(&self, claim: &Claim) -> Option<Result<(), LegRefusal>> {
         claim.ask(&self.desk, true).await
+    }
+
+    /// Returns whether a caller without a media socket may open one. A socket that no call takes would leave the
+    /// caller in silence.
+    pub async fn may_open_media(&self, claim: &Claim) -> bool {
+        matches!(self.takes_media(claim).await, Some(Ok(())) | None)
     }
 
     /// Checks that the call named by a socket would take it. Called before the upgrade, so that
@@ -400,6 +380,14 @@ pub fn forged(carrier: &'static str, at: &'static str) -> Response {
         "bad_signature",
         "the signature does not match this address and body; RINGBACK_PUBLIC_URL must be the address the carrier calls",
     )
+}
+
+/// Does the same for a webhook whose signature is refused for this reason.
+pub fn forged_webhook(carrier: &'static str, at: &'static str, reason: &dyn fmt::Display) -> Response {
+    if let Some(left_out) = log_gate::opens(carrier, "webhook") {
+        tracing::warn!(carrier, %reason, left_out, "webhook refused");
+    }
+    forged(carrier, at)
 }
 
 /// Returns an error response to a carrier.

@@ -65,10 +65,6 @@ impl Account for ExchangeAccount {
 }
 
 /// Creates the carrier for the exchange at `exchange_url`, which reaches this node at `public_url`.
-///
-/// # Errors
-///
-/// Returns an error if either URL is invalid.
 pub fn trunk(exchange_url: &str, public_url: &str) -> Result<Trunk, SetupError> {
     let carrier = Arc::new(SimulatedCarrier::new(exchange_url, public_url)?);
     let routes = routes().merge(inbound::route(carrier.clone()));
@@ -91,7 +87,7 @@ async fn status(
     if attempt.parse::<AttemptId>().is_err() {
         return Err(link::no_attempt());
     }
-    let report = callback::parse(body).map_err(|error| link::invalid(&error))?;
+    let report = callback::parse(body)?;
     link.ensure_unsigned_here(&attempt, Purpose::Status, &proof).await?;
     Ok(link.report(&attempt, proof, report).await)
 }

@@ -3,7 +3,7 @@
 
 pub mod account;
 mod api;
-pub mod client;
+mod client;
 pub mod event;
 mod legs;
 pub mod line;
@@ -29,7 +29,6 @@ pub use self::account::NAME;
 use self::{
     account::{TelnyxAccount, VARIABLES},
     client::TelnyxCarrier,
-    mark::StreamTokens,
     webhooks::TelnyxWebhooks,
 };
 use crate::{
@@ -75,7 +74,7 @@ impl Account for TelnyxAccount {
     }
 
     fn trunk(&self, public: &str, clock: Arc<dyn Clock>) -> Result<Trunk, SetupError> {
-        let tokens = StreamTokens::new(self.api_key.secret());
+        let tokens = mark::stream_tokens(self.api_key.secret());
         let carrier = Arc::new(TelnyxCarrier::new(self.clone(), public, tokens.clone())?);
         let routes = webhooks::routes(TelnyxWebhooks {
             key: self.public_key.clone(),
@@ -98,7 +97,7 @@ impl Account for TelnyxAccount {
     /// Sends the commands of an inbound call, as in a call. This call does not exist, so they must fail for that
     /// reason alone.
     async fn try_out(&self, _: &Check<'_>, public: &str) -> Result<String, Problem> {
-        let tokens = StreamTokens::new(self.api_key.secret());
+        let tokens = mark::stream_tokens(self.api_key.secret());
         let carrier = TelnyxCarrier::new(self.clone(), public, tokens).map_err(|error| Problem(error.to_string()))?;
         let call = CarrierCallId(format!("v3:{}", uuid::Uuid::new_v4().simple()));
         let back = WayBack {

@@ -3,10 +3,10 @@
 
 pub mod account;
 pub mod callback;
-pub mod client;
-pub mod documents;
+mod client;
+mod documents;
 pub mod fields;
-pub mod instructions;
+mod instructions;
 mod queue;
 pub mod refusal;
 pub mod signature;

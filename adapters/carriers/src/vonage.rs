@@ -3,9 +3,9 @@
 
 pub mod account;
 pub mod answers;
-pub mod client;
+mod client;
 pub mod event;
-pub mod instructions;
+mod instructions;
 pub mod refusal;
 mod reopened;
 pub mod signature;

@@ -1,8 +1,11 @@
 //! Webhooks that several carriers share: progress of a call's legs, and inbound calls. Two carriers expect
 //! instructions in the response. Carrier-specific webhooks are in each carrier's own module.
 
+pub(crate) mod addresses;
 pub(crate) mod conferences;
+mod error;
 pub(crate) mod handovers;
+pub(crate) mod stream_tokens;
 pub(crate) mod taken_calls;
 
 use std::{convert::Infallible, sync::Arc};
@@ -25,6 +28,7 @@ use self::{
     conferences::{Destination, Joins},
     taken_calls::TakenCalls,
 };
+pub use self::{error::WebhookError, stream_tokens::StreamTokens};
 use crate::link::{self, CarrierLink, NotTaken};
 
 /// A received webhook request.
@@ -47,7 +51,7 @@ impl<S: Send + Sync> FromRequest<S> for Request {
 impl Request {
     /// Returns the requested path and query.
     pub(crate) fn asked(&self) -> &str {
-        self.uri.path_and_query().map_or("", |asked| asked.as_str())
+        asked(&self.uri)
     }
 
     /// Returns the text of a header.
@@ -59,6 +63,11 @@ impl Request {
     pub(crate) fn body(&self) -> Result<&Bytes, Response> {
         self.body.as_ref().map_err(link::unread)
     }
+}
+
+/// Returns the requested path and query.
+pub(crate) fn asked(uri: &Uri) -> &str {
+    uri.path_and_query().map_or("", |asked| asked.as_str())
 }
 
 /// An inbound call, as its carrier announces it.
@@ -94,7 +103,6 @@ pub(crate) trait Webhooks: Send + Sync + 'static {
 
     fn carrier(&self) -> &Arc<Self::Carrier>;
 
-    /// Returns the accepted inbound calls.
     fn taken(&self) -> &TakenCalls;
 
     /// Parses the leg report of a webhook at this address. Returns the response to send if the webhook does

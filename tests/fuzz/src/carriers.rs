@@ -26,6 +26,7 @@ use carriers::{
         names::Names,
     },
     http::Refusal,
+    kind::Choice,
     plain, simulated, telnyx,
     twilio::{
         self,
@@ -144,8 +145,8 @@ pub fn signatures(data: &[u8]) {
     assert!(key.verify(texts(first), body, 1_767_225_600).is_err());
     let shown = texts(first).unwrap_or_default();
     let (telnyx, vonage) = (
-        telnyx::mark::StreamTokens::new("key-that-nobody-guesses"),
-        vonage::token::StreamTokens::new("key-that-nobody-guesses"),
+        telnyx::mark::stream_tokens("key-that-nobody-guesses"),
+        vonage::account::stream_tokens("key-that-nobody-guesses"),
     );
     assert!(!telnyx.matches(AttemptId::new(), shown) && !vonage.matches(AttemptId::new(), shown));
 }
@@ -157,7 +158,7 @@ pub fn plain_media(data: &[u8]) {
 
 /// Reads messages of Asterisk's `chan_websocket`, in plain words and in JSON, for any codec.
 pub fn asterisk_media(data: &[u8]) {
-    let codec = Codec::ALL[usize::from(data.first().copied().unwrap_or_default() % 4)];
+    let codec = Codec::ALL[usize::from(data.first().copied().unwrap_or_default() % 4)].1;
     media(
         asterisk::stream::AsteriskProtocol::new(codec),
         data.get(1..).unwrap_or_default(),

@@ -99,10 +99,6 @@ impl Finding {
 }
 
 /// Asks each configured carrier. The exit code is 0 only if all of them work, including the chosen one.
-///
-/// # Errors
-///
-/// Returns an error if a setting cannot be read or the chosen carrier is not configured.
 pub async fn run(args: CarriersCheckArgs) -> Result<ExitCode, Box<dyn std::error::Error + Send + Sync>> {
     let settings = CarrierSettings::from_environment()?.with_exchange(args.simulated_url.as_deref());
     let (ask, public) = (Asker::new()?, args.public_url.as_deref());

@@ -24,10 +24,6 @@ struct List {
 
 impl NumberLists {
     /// Creates the lists of these carriers.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the HTTP client cannot be built.
     pub fn new(settings: &CarrierSettings) -> Result<Self, SetupError> {
         let listing = settings.carriers().iter().filter(|set| set.kind.lists_numbers);
         let list = |of: &SetCarrier| List {

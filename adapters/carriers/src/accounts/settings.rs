@@ -26,10 +26,6 @@ pub struct CarrierSettings(Vec<SetCarrier>);
 
 impl CarrierSettings {
     /// Reads the settings. `variable` returns the value of an environment variable.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error that names the variable if an account is only partly set or a value is invalid.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
         let accounts = KINDS.iter().copied().filter_map(|kind| {
             let account = kind.read(&variable).transpose()?;
@@ -39,10 +35,6 @@ impl CarrierSettings {
     }
 
     /// Reads the settings from the environment of this process.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error as [`CarrierSettings::read`] does.
     pub fn from_environment() -> Result<Self, SettingsError> {
         Self::read(|name| std::env::var(name).ok())
     }

@@ -6,7 +6,10 @@ use std::net::SocketAddr;
 use domain::phone_number::PhoneNumber;
 use media::format::{Encoding, LineFormat};
 
-use crate::kind::variables::{SettingsError, Variables};
+use crate::kind::{
+    Choice,
+    variables::{SettingsError, Variables},
+};
 use net::key::Key;
 
 /// Name of the carrier in settings, routes and stored rows.
@@ -94,7 +97,7 @@ impl Media {
         match &*way {
             "websocket" => Ok(Self::WebSocket {
                 client: websocket_client(variables)?,
-                codec: variables.choice("ASTERISK_CODEC", Codec::named, "slin16, slin, ulaw or alaw")?,
+                codec: variables.choice("ASTERISK_CODEC")?,
             }),
             "audiosocket" => {
                 let listen = variables
@@ -145,27 +148,16 @@ pub enum Codec {
     Alaw,
 }
 
+impl Choice for Codec {
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("slin16", Self::Slin16),
+        ("slin", Self::Slin),
+        ("ulaw", Self::Ulaw),
+        ("alaw", Self::Alaw),
+    ];
+}
+
 impl Codec {
-    /// All codecs.
-    pub const ALL: [Self; 4] = [Self::Slin16, Self::Slin, Self::Ulaw, Self::Alaw];
-
-    /// Returns Asterisk's name of the codec.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Slin16 => "slin16",
-            Self::Slin => "slin",
-            Self::Ulaw => "ulaw",
-            Self::Alaw => "alaw",
-        }
-    }
-
-    /// Returns the codec with this name, in either case.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|codec| codec.name().eq_ignore_ascii_case(name))
-    }
-
     /// Returns the line format with this codec.
     pub fn format(self) -> LineFormat {
         let (encoding, sample_rate) = match self {
@@ -291,7 +283,7 @@ mod tests {
         for wrong in ["", "a.b", "a b", "a/b", "é"] {
             assert!(!is_app(wrong), "{wrong}");
         }
-        for codec in Codec::ALL {
+        for (_, codec) in Codec::ALL.iter().copied() {
             assert_eq!(Codec::named(&codec.name().to_uppercase()), Some(codec));
         }
         assert_eq!(Codec::named("opus"), None);

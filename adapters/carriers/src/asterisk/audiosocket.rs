@@ -44,7 +44,7 @@ pub const FORMAT: LineFormat = LineFormat {
     sample_rate: 8_000,
 };
 /// Abilities of a connection. It plays audio as soon as it arrives.
-pub const ABILITIES: LegAbilities = LegAbilities {
+const ABILITIES: LegAbilities = LegAbilities {
     buffers: false,
     marks: false,
     clear: false,
@@ -67,10 +67,6 @@ const READ_BYTES: usize = 4 * 1024;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Binds the listening address.
-///
-/// # Errors
-///
-/// Returns an error if the address is in use or not an address of this machine.
 pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener, SetupError> {
     net::bind::bind(address).map_err(|error| SetupError::Listen {
         setting: "ASTERISK_AUDIOSOCKET_LISTEN",

@@ -10,7 +10,6 @@ use domain::{
     },
     time::Timestamp,
 };
-use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::{
@@ -44,14 +43,9 @@ impl AsteriskCarrier {
             caller: from.map(|number| number.as_str().to_owned()),
             ring_seconds: request.ring_timeout.as_secs().max(1),
             formats: None,
-            variables: json!({ "RINGBACK_ATTEMPT": request.attempt.to_string() }),
+            attempt: request.attempt,
         }
     }
-}
-
-/// Validates a call id from Asterisk or from us, because it becomes part of a URL.
-fn checked(call: &CarrierCallId) -> Result<CarrierCallId, CarrierError> {
-    CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)
 }
 
 #[async_trait]
@@ -90,7 +84,7 @@ impl Carrier for AsteriskCarrier {
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
-        let call = checked(call)?;
+        let call = http::addressable(call)?;
         if let Some(attempt) = self.switch.attempt_of(&call) {
             self.switch.happens(attempt, Happening::HangingUp);
         }
@@ -131,7 +125,7 @@ impl Carrier for AsteriskCarrier {
     }
 
     async fn send_digits(&self, call: &CarrierCallId, digits: &str) -> Result<(), CarrierError> {
-        self.switch.ari.press(&checked(call)?.0, digits).await
+        self.switch.ari.press(&http::addressable(call)?.0, digits).await
     }
 
     async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {

@@ -6,7 +6,6 @@ use domain::ports::carrier::{
     CallProgress, CarrierCallId, CarrierError, Destination, LegReport, Transfer, TransferKind, WayBack,
 };
 use reqwest::StatusCode;
-use serde_json::json;
 use tokio::{
     sync::{mpsc, oneshot},
     time::{Instant, sleep, timeout_at},
@@ -15,18 +14,18 @@ use tokio::{
 use super::{
     account::{Media, Template},
     ari::Originate,
-    call::{CallState, Happening, Listed, Step, wait::Wait},
+    call::{CallState, Happening, Listed, Step, Wait},
     cause::Gone,
     names::Part,
     switch::Switch,
 };
 
+use crate::{kind::Choice, webhooks::conferences::RINGS_SECONDS};
+
 /// Tries of a request that Asterisk, or the node, cannot serve at the moment …
 const TRIES: u32 = 4;
 /// … and the first pause between two tries, which doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// Maximum ring time of a transfer destination, in seconds.
-const PEER_RINGS_SECONDS: u64 = 30;
 /// Time that Asterisk has to open our audio, in seconds.
 const MEDIA_WITHIN_SECONDS: u64 = 5;
 
@@ -231,7 +230,7 @@ impl Effects<'_> {
             caller: None,
             ring_seconds: MEDIA_WITHIN_SECONDS,
             formats: Some(formats),
-            variables: json!({ "RINGBACK_ATTEMPT": back.attempt.to_string() }),
+            attempt: back.attempt,
         };
         self.switch.ari.originate(&media).await
     }
@@ -263,9 +262,9 @@ impl Effects<'_> {
                 Destination::Sip(address) => account.endpoint.with_sip(address),
             },
             caller: from.map(|number| number.as_str().to_owned()),
-            ring_seconds: PEER_RINGS_SECONDS,
+            ring_seconds: RINGS_SECONDS,
             formats: None,
-            variables: json!({ "RINGBACK_ATTEMPT": self.back.attempt.to_string() }),
+            attempt: self.back.attempt,
         };
         match self.switch.ari.originate(&peer).await {
             Ok(()) => Ok(Happening::PeerPlaced(n)),

@@ -127,10 +127,7 @@ fn number(value: &Value) -> Option<u64> {
 }
 
 /// Parses an event.
-///
-/// # Errors
-///
-/// Returns an error if it is not an ARI event. An unknown kind of event is [`News::Nothing`].
+/// An unknown kind of event is [`News::Nothing`].
 pub fn parse(text: &str) -> Result<News, EventError> {
     let event: Event = serde_json::from_str(text).map_err(|error| EventError(error.to_string()))?;
     let channel = |event: &mut Event| {

@@ -11,22 +11,16 @@ use std::{
     },
 };
 
-use domain::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
-use media::{codec, format::LineFormat};
+use media::format::LineFormat;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::account::Codec;
+use crate::kind::Choice;
 use crate::protocol::{
-    Event, MAX_NAME_BYTES, Media, MediaMessage, MediaProtocol, MediaWriter, MessageError, Start, ignored_or, key, named,
-};
-
-/// Abilities of the far end of a stream. Keys are pressed through ARI.
-pub const ABILITIES: LegAbilities = LegAbilities {
-    buffers: true,
-    marks: true,
-    clear: true,
-    digits: false,
+    Event, MAX_NAME_BYTES, MediaMessage, MediaProtocol, MediaWriter, MessageError, Start, audio,
+    framing::{FramedWriter, Lengths, Wording},
+    ignored_or, key, mark,
 };
 
 /// Length of Asterisk's frames, in milliseconds.
@@ -113,9 +107,7 @@ impl AsteriskProtocol {
             "MEDIA_START" => return self.start(control),
             // A mark without a name is not ours.
             "MEDIA_MARK_PROCESSED" if !control.correlation_id.is_empty() => {
-                named("correlation_id", &control.correlation_id)?;
-                let name = control.correlation_id.clone().into_owned();
-                return Ok(Event::Item(InboundItem::Mark(name)));
+                return mark("correlation_id", control.correlation_id.clone());
             }
             "DTMF_END" => return Ok(key(&control.digit)),
             "MEDIA_XOFF" => {
@@ -184,100 +176,66 @@ impl MediaProtocol for AsteriskProtocol {
     }
 
     fn read_binary(&mut self, message: &[u8]) -> Result<Event, MessageError> {
-        if message.is_empty() {
-            return Ok(Event::Ignored);
-        }
-        let (length, sample) = (message.len(), self.codec.format().encoding.bytes_per_sample());
-        if !length.is_multiple_of(sample) {
-            return Err(MessageError::Malformed(format!("{length} bytes are not whole samples")));
-        }
-        Ok(Event::Media(Media {
-            chunk: None,
-            timestamp_ms: None,
-            audio: message.to_vec(),
-        }))
-    }
-
-    fn abilities(&self) -> LegAbilities {
-        ABILITIES
+        audio(message, self.codec.format().encoding.bytes_per_sample())
     }
 
     fn writer(&mut self, start: &Start) -> Box<dyn MediaWriter> {
-        Box::new(AsteriskWriter {
+        let words = AsteriskWords {
             speech: self.speech,
-            format: start.format,
-            waiting: Vec::new(),
             full: self.full.clone(),
-        })
+        };
+        Box::new(words.writer(start.format))
     }
 }
 
-/// Writer of whole frames, because Asterisk drops the rest. Audio is padded with silence before a mark.
-struct AsteriskWriter {
+/// Writes whole frames, because Asterisk drops the rest. Keys are pressed through ARI.
+struct AsteriskWords {
     speech: Speech,
-    format: LineFormat,
-    waiting: Vec<u8>,
     full: Arc<AtomicBool>,
 }
 
-impl AsteriskWriter {
-    fn audio(&mut self, audio: &[u8], messages: &mut Vec<MediaMessage>) {
-        // 18 s of audio already wait at Asterisk. More would be discarded there, or played far too late.
-        if self.full.load(Ordering::Relaxed) {
-            metrics::counter!("ringback_asterisk_audio_dropped_total").increment(1);
-            self.waiting.clear();
-            return;
-        }
-        self.waiting.extend_from_slice(audio);
-        let frame = self.format.bytes_for_ms(FRAME_MS);
-        let whole = self.waiting.len() / frame * frame;
-        for piece in self.waiting[..whole].chunks(self.format.bytes_for_ms(MAX_AUDIO_MS)) {
-            messages.push(MediaMessage::Binary(piece.to_vec()));
-        }
-        self.waiting.drain(..whole);
+impl AsteriskWords {
+    fn writer(self, format: LineFormat) -> FramedWriter<Self> {
+        FramedWriter::new(self, format, Lengths::of_frames(format, FRAME_MS, MAX_AUDIO_MS))
     }
 
-    fn flush(&mut self, messages: &mut Vec<MediaMessage>) {
-        if self.waiting.is_empty() {
-            return;
-        }
-        let frame = self.format.bytes_for_ms(FRAME_MS);
-        self.waiting.resize(frame, codec::silence(self.format.encoding));
-        messages.push(MediaMessage::Binary(std::mem::take(&mut self.waiting)));
-    }
-
-    fn command(&self, command: &str, id: &str) -> MediaMessage {
-        MediaMessage::Text(match (self.speech, id) {
+    fn command(&self, command: &str, id: &str) -> String {
+        match (self.speech, id) {
             (Speech::Words, "") => command.to_owned(),
             (Speech::Words, id) => format!("{command} {id}"),
             (Speech::Json, "") => json!({ "command": command }).to_string(),
             (Speech::Json, id) => json!({ "command": command, "correlation_id": id }).to_string(),
-        })
+        }
     }
 }
 
-impl MediaWriter for AsteriskWriter {
-    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<MediaMessage>) {
-        match item {
-            OutboundItem::Audio(audio) => self.audio(audio, messages),
-            OutboundItem::Mark(name) => {
-                self.flush(messages);
-                let mark = self.command("MARK_MEDIA", name);
-                if matches!(&mark, MediaMessage::Text(text) if text.len() <= MAX_COMMAND_BYTES) {
-                    messages.push(mark);
-                }
-            }
-            OutboundItem::Clear => {
-                self.waiting.clear();
-                messages.push(self.command("FLUSH_MEDIA", ""));
-            }
-            OutboundItem::Digit(_) | OutboundItem::Close => {}
+impl Wording for AsteriskWords {
+    fn audio(&self, piece: Vec<u8>) -> MediaMessage {
+        MediaMessage::Binary(piece)
+    }
+
+    /// 18 s of audio may wait at Asterisk. More would be discarded there, or played far too late.
+    fn takes_audio(&self) -> bool {
+        let full = self.full.load(Ordering::Relaxed);
+        if full {
+            metrics::counter!("ringback_asterisk_audio_dropped_total").increment(1);
         }
+        !full
+    }
+
+    fn mark(&self, name: &str) -> Option<MediaMessage> {
+        let mark = self.command("MARK_MEDIA", name);
+        (mark.len() <= MAX_COMMAND_BYTES).then_some(MediaMessage::Text(mark))
+    }
+
+    fn clear(&self) -> MediaMessage {
+        MediaMessage::Text(self.command("FLUSH_MEDIA", ""))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::ports::media_leg::{InboundItem, OutboundItem};
     use proptest::prelude::*;
 
     use super::*;
@@ -486,7 +444,7 @@ mod tests {
         #[test]
         fn every_sample_goes_out_once_and_in_frames(
             pieces in proptest::collection::vec(0..2_000_usize, 0..20),
-            codec in prop::sample::select(Codec::ALL.to_vec()),
+            codec in prop::sample::select(Codec::ALL.iter().map(|(_, codec)| *codec).collect::<Vec<_>>()),
         ) {
             let frame = codec.format().bytes_for_ms(20);
             let (mut protocol, start) = started(codec, "MEDIA_START");

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -19,7 +19,7 @@ use super::{
     effects::{self, Order},
     names::{Names, Part},
 };
-use crate::link::CarrierLink;
+use crate::{link::CarrierLink, lock::locked};
 
 /// Queue length per call. Asterisk sends about a dozen events per call.
 const WAITING: usize = 64;
@@ -86,11 +86,6 @@ impl Switch {
         }
     }
 
-    fn calls(&self) -> MutexGuard<'_, Calls> {
-        // A panic cannot leave this state half-changed.
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the link that reports to calls, once the service has started.
     pub(super) fn link(&self) -> Option<&CarrierLink> {
         self.link.get()
@@ -107,10 +102,6 @@ impl Switch {
     }
 
     /// Waits until the event connection is up.
-    ///
-    /// # Errors
-    ///
-    /// Returns the state of the connection if it is not up.
     pub(super) async fn hears(&self) -> Result<(), Connection> {
         let mut connection = self.connection.subscribe();
         let settled = connection.wait_for(|connection| !matches!(connection, Connection::Down(_)));
@@ -125,7 +116,7 @@ impl Switch {
     pub(super) fn begin(self: &Arc<Self>, call: CarrierCallId, back: WayBack, state: CallState) {
         let (orders, waiting) = mpsc::channel(WAITING);
         let attempt = back.attempt;
-        let mut calls = self.calls();
+        let mut calls = locked(&self.calls);
         if self.names.read(&call.0).is_none() {
             calls.came_in.insert(call.0.clone(), attempt);
         }
@@ -147,14 +138,14 @@ impl Switch {
 
     /// Removes a call.
     pub(super) fn forget(&self, attempt: AttemptId) {
-        let mut calls = self.calls();
+        let mut calls = locked(&self.calls);
         if let Some(handle) = calls.by_attempt.remove(&attempt) {
             calls.came_in.remove(&handle.call.0);
         }
     }
 
     fn end(&self, attempt: AttemptId, serial: u64) {
-        let living = self.calls().by_attempt.get(&attempt).map(|handle| handle.serial);
+        let living = locked(&self.calls).by_attempt.get(&attempt).map(|handle| handle.serial);
         match living {
             Some(living) if living == serial => self.forget(attempt),
             // It was dialed again meanwhile and is another call.
@@ -166,7 +157,7 @@ impl Switch {
 
     /// Returns the owner of a channel and the channel's part in the call.
     pub(super) fn owner(&self, channel: &str) -> Option<(AttemptId, Part)> {
-        let came_in = || Some((*self.calls().came_in.get(channel)?, Part::Call));
+        let came_in = || Some((*locked(&self.calls).came_in.get(channel)?, Part::Call));
         self.names.read(channel).or_else(came_in)
     }
 
@@ -178,12 +169,12 @@ impl Switch {
 
     /// Returns whether a call has a task here.
     pub(super) fn knows(&self, attempt: AttemptId) -> bool {
-        self.calls().by_attempt.contains_key(&attempt)
+        locked(&self.calls).by_attempt.contains_key(&attempt)
     }
 
     /// Returns the calls that have a task here, with Asterisk's ids for them.
     pub(super) fn living(&self) -> Vec<(AttemptId, CarrierCallId)> {
-        let calls = self.calls();
+        let calls = locked(&self.calls);
         let living = calls.by_attempt.iter();
         living
             .map(|(attempt, handle)| (*attempt, handle.call.clone()))
@@ -192,7 +183,7 @@ impl Switch {
 
     /// Queues an order for a call. Returns false if the call has no task here or its queue is full.
     pub(super) fn order(&self, attempt: AttemptId, order: Order) -> bool {
-        let handle = self.calls().by_attempt.get(&attempt).cloned();
+        let handle = locked(&self.calls).by_attempt.get(&attempt).cloned();
         let Some(handle) = handle else { return false };
         match handle.orders.try_send(order) {
             Ok(()) => true,

@@ -80,7 +80,6 @@ impl Asker {
 /// A check of one carrier.
 pub struct Check<'a> {
     pub(crate) ask: &'a Asker,
-    /// Name of the carrier.
     pub(crate) carrier: &'static str,
     /// Address at which carriers reach the service.
     pub(crate) public: Option<&'a str>,

@@ -2,20 +2,15 @@
 
 use domain::phone_number::PhoneNumber;
 
+use super::choice::{Choice, joined};
 use net::{http_client::open_base_url, key::Key};
 
 /// An invalid or incomplete carrier setting.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum SettingsError {
-    /// An account is only partly set.
     #[error("{name} is not set but required for {account}: set it, or unset its related variables")]
-    Missing {
-        /// Missing variable.
-        name: &'static str,
-        /// Account that needs it.
-        account: &'static str,
-    },
-    /// An invalid value. The text names the variable and the valid values.
+    Missing { name: &'static str, account: &'static str },
     #[error("{0}")]
     Invalid(String),
 }
@@ -64,6 +59,11 @@ impl<'a> Variables<'a> {
         Ok(Some(number))
     }
 
+    /// Returns the address of an API, which is usually `usual`.
+    pub(crate) fn api(&self, name: &str, usual: &str) -> Result<String, SettingsError> {
+        Ok(self.address(name)?.unwrap_or_else(|| usual.to_owned()))
+    }
+
     pub(crate) fn address(&self, name: &str) -> Result<Option<String>, SettingsError> {
         let Some(text) = self.get(name) else { return Ok(None) };
         match open_base_url(&text) {
@@ -72,16 +72,12 @@ impl<'a> Variables<'a> {
         }
     }
 
-    pub(crate) fn choice<T: Default>(
-        &self,
-        name: &str,
-        named: fn(&str) -> Option<T>,
-        choices: &str,
-    ) -> Result<T, SettingsError> {
+    pub(crate) fn choice<T: Choice>(&self, name: &str) -> Result<T, SettingsError> {
         let Some(text) = self.get(name) else {
             return Ok(T::default());
         };
-        named(&text).ok_or_else(|| format!("{name}: write {choices}").into())
+        let names: Vec<&str> = T::ALL.iter().map(|(name, _)| *name).collect();
+        T::named(&text).ok_or_else(|| format!("{name}: write {}", joined(&names, "or")).into())
     }
 
     pub(crate) fn any(&self, names: &[&str]) -> bool {

@@ -3,11 +3,13 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use domain::id::AttemptId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::lock::locked;
 
 /// Waiting sockets per carrier. A real carrier's sockets wait for milliseconds.
 const MOST: usize = 512;
@@ -27,10 +29,8 @@ pub(super) struct WaitingRoom {
 /// Reason why a socket cannot wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoPlace {
-    /// The call already has the maximum of waiting sockets.
     #[error("{MOST_OF_A_CALL} media sockets already wait for this call")]
     OfCall,
-    /// The carrier has too many waiting sockets.
     #[error("too many media sockets of this carrier wait for their calls")]
     OfCarrier,
 }
@@ -56,7 +56,7 @@ impl WaitingRoom {
     /// Takes a slot for one more socket of a call. `early` means that the call still rings.
     pub(super) fn enter(self: &Arc<Self>, attempt: AttemptId, early: bool) -> Result<Place, NoPlace> {
         let places = if early { &self.early } else { &self.places };
-        let mut of_calls = self.of_calls();
+        let mut of_calls = locked(&self.of_calls);
         let of_call = of_calls.get(&attempt).copied().unwrap_or(0);
         if of_call >= MOST_OF_A_CALL {
             return Err(NoPlace::OfCall);
@@ -69,15 +69,11 @@ impl WaitingRoom {
             _permit: permit,
         })
     }
-
-    fn of_calls(&self) -> MutexGuard<'_, HashMap<AttemptId, usize>> {
-        self.of_calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut of_calls = self.room.of_calls();
+        let mut of_calls = locked(&self.room.of_calls);
         match of_calls.get_mut(&self.attempt) {
             Some(more) if *more > 1 => *more -= 1,
             _ => drop(of_calls.remove(&self.attempt)),
@@ -100,7 +96,10 @@ mod tests {
         let third = room.enter(call, false).unwrap();
         assert_eq!(room.enter(call, true).err(), Some(NoPlace::OfCall));
         drop((second, third));
-        assert!(room.of_calls().is_empty(), "nothing is kept of calls that wait no more");
+        assert!(
+            locked(&room.of_calls).is_empty(),
+            "nothing is kept of calls that wait no more"
+        );
     }
 
     #[test]

@@ -9,10 +9,6 @@ use crate::protocol::MessageError;
 pub const TAKEN: &str = "pcm_8000, pcm_16000, pcm_22050, pcm_24000, pcm_44100, pcm_48000 or ulaw_8000";
 
 /// Returns the format with this name.
-///
-/// # Errors
-///
-/// Returns an error if there is no such format.
 pub fn named(name: &str) -> Result<AudioFormat, MessageError> {
     AudioFormat::find(name).ok_or_else(|| MessageError::NoFormat {
         name: name.chars().take(40).collect(),
@@ -49,10 +45,6 @@ impl Formats {
     }
 
     /// Returns the formats with these names, or the default where a name is missing.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a name is unknown.
     pub fn named(input: Option<&str>, output: Option<&str>) -> Result<Self, MessageError> {
         let or_default = |name: Option<&str>| name.map_or(Ok(AudioFormat::DEFAULT), named);
         Ok(Self {

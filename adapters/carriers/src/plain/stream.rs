@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use domain::{
     agent::AudioFormat,
-    ports::media_leg::{InboundItem, LegAbilities, OutboundItem},
+    ports::media_leg::{LegAbilities, OutboundItem},
 };
 use media::translate::Translator;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::format::{self, Formats};
 use crate::protocol::{
-    Event, Media, MediaMessage, MediaProtocol, MediaWriter, MessageError, Start, ignored_or, known_key, named,
+    Event, MediaMessage, MediaProtocol, MediaWriter, MessageError, Start, audio, ignored_or, known_key, mark,
 };
 
 /// Events whose messages must be well-formed.
@@ -93,11 +93,7 @@ impl MediaProtocol for PlainProtocol {
         };
         match &*message.event {
             "start" => self.start(&message).map(Event::Start),
-            "mark" => {
-                let name = message.name.ok_or(MessageError::Incomplete("name"))?;
-                named("name", &name)?;
-                Ok(Event::Item(InboundItem::Mark(name.into_owned())))
-            }
+            "mark" => mark("name", message.name.ok_or(MessageError::Incomplete("name"))?),
             "digit" => known_key(&message.digit.ok_or(MessageError::Incomplete("digit"))?),
             "stop" => Ok(Event::Stop),
             _ => Ok(Event::Ignored),
@@ -105,27 +101,14 @@ impl MediaProtocol for PlainProtocol {
     }
 
     fn read_binary(&mut self, message: &[u8]) -> Result<Event, MessageError> {
-        if message.is_empty() {
-            return Ok(Event::Ignored);
-        }
-        if !self.started {
+        if !message.is_empty() && !self.started {
             return Err(MessageError::Malformed("audio before the `start` message".to_owned()));
         }
-        if !message
-            .len()
-            .is_multiple_of(self.formats.input.line.encoding.bytes_per_sample())
-        {
-            let length = message.len();
-            return Err(MessageError::Malformed(format!("{length} bytes are not whole samples")));
+        let mut event = audio(message, self.formats.input.line.encoding.bytes_per_sample())?;
+        if let (Event::Media(media), Some(translator)) = (&mut event, &mut self.hears) {
+            media.audio = translator.translate(&media.audio);
         }
-        Ok(Event::Media(Media {
-            chunk: None,
-            timestamp_ms: None,
-            audio: match &mut self.hears {
-                Some(translator) => translator.translate(message),
-                None => message.to_vec(),
-            },
-        }))
+        Ok(event)
     }
 
     fn closing_ends_the_call(&self) -> bool {
@@ -193,6 +176,7 @@ impl MediaWriter for PlainWriter {
 
 #[cfg(test)]
 mod tests {
+    use domain::ports::media_leg::InboundItem;
     use proptest::prelude::*;
 
     use super::{super::format::TAKEN, *};

@@ -4,14 +4,124 @@
 use std::borrow::Cow;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use domain::ports::media_leg::InboundItem;
 use serde::{Deserialize, Serialize};
 
-use super::{Event, Media, MessageError, named, number::Count};
+use super::{
+    event::{Event, Media},
+    message::{MessageError, ignored_or, key, mark as returned_mark},
+    number::{Count, Written},
+};
+
+/// Every message, parsed in one pass. `S` is the object of `start`.
+#[derive(Deserialize)]
+struct Message<'a, S> {
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    /// Name of the stream, if it stands outside `start`.
+    #[serde(borrow, default)]
+    stream_id: Cow<'a, str>,
+    #[serde(borrow)]
+    media: Option<MediaBody<'a>>,
+    #[serde(borrow)]
+    mark: Option<MarkBody<'a>>,
+    #[serde(borrow)]
+    dtmf: Option<DigitBody<'a>>,
+    start: Option<S>,
+    payload: Option<ErrorBody>,
+}
+
+#[derive(Deserialize)]
+struct MarkBody<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct DigitBody<'a> {
+    #[serde(borrow)]
+    digit: Cow<'a, str>,
+}
+
+#[derive(Deserialize, Default)]
+struct ErrorBody {
+    code: Option<Written>,
+}
+
+/// The format in a `start` message.
+#[derive(Deserialize)]
+pub(crate) struct FormatBody {
+    pub(crate) encoding: String,
+    #[serde(alias = "sampleRate")]
+    sample_rate: Written,
+    channels: Option<Written>,
+}
+
+impl FormatBody {
+    pub(crate) fn rate(&self) -> String {
+        self.sample_rate.to_string()
+    }
+
+    fn channels(&self) -> String {
+        self.channels
+            .as_ref()
+            .map_or_else(|| "1".to_owned(), ToString::to_string)
+    }
+
+    pub(crate) fn is_mono(&self) -> bool {
+        self.channels() == "1"
+    }
+
+    /// Returns the error if only `taken` is accepted.
+    pub(crate) fn refused(self, taken: &'static str) -> MessageError {
+        MessageError::Format {
+            rate: self.rate(),
+            channels: self.channels(),
+            encoding: self.encoding,
+            taken,
+        }
+    }
+}
+
+/// What a message says.
+pub(crate) enum Said<S> {
+    Event(Event),
+    /// The stream starts. The name of the stream may be in the object instead.
+    Start(S, String),
+    /// The carrier rejected a message of ours, for the reason with this code.
+    Error(String),
+}
+
+/// Reads a message, with its audio converted by `read`. The message of an event in `known` must be well-formed.
+pub(crate) fn parse<'a, S: Deserialize<'a>>(
+    text: &'a str,
+    known: &[&str],
+    read: impl FnOnce(Vec<u8>) -> Vec<u8>,
+) -> Result<Said<S>, MessageError> {
+    let message: Message<'a, S> = match serde_json::from_str(text) {
+        Ok(message) => message,
+        Err(error) => return ignored_or(text, &error, known).map(Said::Event),
+    };
+    let missing = MessageError::Incomplete;
+    Ok(Said::Event(match &*message.event {
+        "media" => message.media.ok_or(missing("media"))?.event(read)?,
+        "mark" => returned_mark("mark.name", message.mark.ok_or(missing("mark"))?.name)?,
+        "dtmf" => key(&message.dtmf.ok_or(missing("dtmf"))?.digit),
+        "start" => {
+            let start = message.start.ok_or(missing("start"))?;
+            return Ok(Said::Start(start, message.stream_id.into_owned()));
+        }
+        "stop" => Event::Stop,
+        "error" => {
+            let code = message.payload.unwrap_or_default().code;
+            return Ok(Said::Error(code.as_ref().map(ToString::to_string).unwrap_or_default()));
+        }
+        _ => Event::Ignored,
+    }))
+}
 
 /// A frame of audio. Its payload borrows from the text, so in the usual case only the audio is allocated.
 #[derive(Deserialize)]
-pub struct MediaBody<'a> {
+struct MediaBody<'a> {
     #[serde(borrow, default)]
     track: Cow<'a, str>,
     #[serde(default)]
@@ -24,11 +134,7 @@ pub struct MediaBody<'a> {
 
 impl MediaBody<'_> {
     /// Returns the event, with the audio converted by `read`. Audio of another track than the caller's is ignored.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the payload is not base64.
-    pub fn event(&self, read: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Result<Event, MessageError> {
+    fn event(&self, read: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Result<Event, MessageError> {
         if !matches!(&*self.track, "" | "inbound") {
             return Ok(Event::Ignored);
         }
@@ -44,108 +150,46 @@ impl MediaBody<'_> {
     }
 }
 
-/// A returned mark.
-#[derive(Deserialize)]
-pub struct MarkBody<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-}
-
-impl MarkBody<'_> {
-    /// Returns the event.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the name is empty or too long.
-    pub fn event(self) -> Result<Event, MessageError> {
-        named("mark.name", &self.name)?;
-        Ok(Event::Item(InboundItem::Mark(self.name.into_owned())))
-    }
-}
-
-/// A pressed key.
-#[derive(Deserialize)]
-pub struct DigitBody<'a> {
-    /// Key, as sent.
-    #[serde(borrow)]
-    pub digit: Cow<'a, str>,
-}
-
-#[derive(Serialize, Default)]
+#[derive(Serialize)]
 struct Outgoing<'a> {
     event: &'static str,
     #[serde(rename = "streamSid", skip_serializing_if = "str::is_empty")]
     stream: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    media: Option<OutgoingMedia>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mark: Option<OutgoingMark<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dtmf: Option<OutgoingDigit>,
+    #[serde(flatten)]
+    body: Option<Body<'a>>,
 }
 
 #[derive(Serialize)]
-struct OutgoingMedia {
-    payload: String,
+#[serde(rename_all = "lowercase")]
+enum Body<'a> {
+    Media { payload: String },
+    Mark { name: &'a str },
+    Dtmf { digit: char },
 }
 
-#[derive(Serialize)]
-struct OutgoingMark<'a> {
-    name: &'a str,
+/// Writes a message. `stream` is empty if messages carry no stream name.
+fn message(event: &'static str, stream: &str, body: Option<Body<'_>>) -> String {
+    // Contains only strings and options, so serialisation cannot fail.
+    serde_json::to_string(&Outgoing { event, stream, body }).unwrap_or_default()
 }
 
-#[derive(Serialize)]
-struct OutgoingDigit {
-    digit: char,
-}
-
-impl Outgoing<'_> {
-    fn text(&self) -> String {
-        // Contains only strings and options, so serialisation cannot fail.
-        serde_json::to_string(self).unwrap_or_default()
-    }
-}
-
-/// Returns a message with audio to play after what was sent before. `stream` is empty if messages carry no stream name.
+/// Returns a message with audio to play after what was sent before.
 pub fn media(stream: &str, audio: &[u8]) -> String {
     let payload = BASE64.encode(audio);
-    let message = Outgoing {
-        event: "media",
-        stream,
-        media: Some(OutgoingMedia { payload }),
-        ..Outgoing::default()
-    };
-    message.text()
+    message("media", stream, Some(Body::Media { payload }))
 }
 
 /// Returns a message that asks for `name` to come back once everything sent before it has been played.
 pub fn mark(stream: &str, name: &str) -> String {
-    let message = Outgoing {
-        event: "mark",
-        stream,
-        mark: Some(OutgoingMark { name }),
-        ..Outgoing::default()
-    };
-    message.text()
+    message("mark", stream, Some(Body::Mark { name }))
 }
 
 /// Returns a message that drops audio not yet played. Outstanding marks come back at once.
 pub fn clear(stream: &str) -> String {
-    let message = Outgoing {
-        event: "clear",
-        stream,
-        ..Outgoing::default()
-    };
-    message.text()
+    message("clear", stream, None)
 }
 
 /// Returns a message that presses a key.
 pub fn digit(stream: &str, digit: char) -> String {
-    let message = Outgoing {
-        event: "dtmf",
-        stream,
-        dtmf: Some(OutgoingDigit { digit }),
-        ..Outgoing::default()
-    };
-    message.text()
+    message("dtmf", stream, Some(Body::Dtmf { digit }))
 }

@@ -3,18 +3,7 @@
 use domain::ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport};
 use serde::Deserialize;
 
-use crate::http::words::plain_words;
-
-/// An invalid status callback.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CallbackError {
-    /// Not the expected JSON object.
-    #[error("malformed status callback: {0}")]
-    Malformed(String),
-    /// The end of a call without its cause.
-    #[error("status `ended` without `cause`")]
-    NoCause,
-}
+use crate::{http::words::plain_words, webhooks::WebhookError};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -49,16 +38,15 @@ enum Cause {
 }
 
 /// Parses the body of a callback.
-pub fn parse(body: &[u8]) -> Result<LegReport, CallbackError> {
-    let callback: Callback =
-        serde_json::from_slice(body).map_err(|error| CallbackError::Malformed(error.to_string()))?;
+pub fn parse(body: &[u8]) -> Result<LegReport, WebhookError> {
+    let callback: Callback = serde_json::from_slice(body)?;
     let progress = match callback.status {
         Status::Ringing => CallProgress::Ringing,
         Status::Answered => CallProgress::Answered,
         Status::Transferred => CallProgress::Transferred,
         Status::TransferFailed => CallProgress::TransferFailed(plain_words(&callback.reason)),
         Status::Ended => {
-            let cause = callback.cause.ok_or(CallbackError::NoCause)?;
+            let cause = callback.cause.ok_or(WebhookError::Missing("cause"))?;
             CallProgress::Ended(end_cause(&cause, &callback.reason))
         }
     };
@@ -135,10 +123,10 @@ mod tests {
             r#"{"status":"ended","cause":"boredom"}"#,
         ] {
             assert!(
-                matches!(parse(body.as_bytes()), Err(CallbackError::Malformed(_))),
+                matches!(parse(body.as_bytes()), Err(WebhookError::Malformed(_))),
                 "{body}"
             );
         }
-        assert_eq!(parse(br#"{"status":"ended"}"#), Err(CallbackError::NoCause));
+        assert_eq!(parse(br#"{"status":"ended"}"#), Err(WebhookError::Missing("cause")));
     }
 }

@@ -4,7 +4,6 @@ use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use domain::{
-    id::AttemptId,
     phone_number::PhoneNumber,
     ports::carrier::{
         Carrier, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, Transfer, TransferKind, WayBack,
@@ -15,8 +14,9 @@ use reqwest::{StatusCode, Url};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::http::{
-    self, Clients, Codes, Concerns, Refusal, SetupError, base, look_up, send, socket_address, unexpected, words_or,
+use crate::{
+    http::{self, Clients, Codes, Concerns, Refusal, SetupError, base, below, look_up, send, unexpected, words_or},
+    webhooks::addresses::Addresses,
 };
 
 /// Name of the carrier.
@@ -34,10 +34,7 @@ pub struct SimulatedCarrier {
     calls: String,
     /// URL of the inbound calls.
     inbound: String,
-    /// Base URL at which the exchange reaches this node by HTTP, without a trailing slash; `streams` is the
-    /// same for WebSockets.
-    callbacks: String,
-    streams: String,
+    pub(super) addresses: Addresses,
 }
 
 #[derive(Serialize)]
@@ -82,7 +79,7 @@ struct Caller {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct ErrorAnswer {
+struct ExchangeError {
     code: String,
     message: String,
 }
@@ -90,71 +87,44 @@ struct ErrorAnswer {
 impl SimulatedCarrier {
     /// Creates the client of the exchange at `exchange_url`, which reaches this node at `public_url`.
     pub fn new(exchange_url: &str, public_url: &str) -> Result<Self, SetupError> {
-        let callbacks = base("public address", public_url)?;
-        let streams = socket_address(&callbacks);
         Ok(Self {
             clients: Clients::new()?,
             calls: format!("{}/v1/calls", base("exchange address", exchange_url)?),
             inbound: format!("{}/v1/inbound", base("exchange address", exchange_url)?),
-            callbacks,
-            streams,
+            addresses: Addresses::new(public_url, NAME)?,
         })
     }
 
-    fn stream_url(&self, attempt: AttemptId, token: &str) -> String {
-        format!("{}/carriers/simulated/media/{attempt}.{token}", self.streams)
-    }
-
     /// Returns the URL of a call, or of a resource below it.
-    fn address_of(&self, call: &CarrierCallId, below: Option<&str>) -> Result<Url, CarrierError> {
+    fn address_of(&self, call: &CarrierCallId, part: Option<&str>) -> Result<Url, CarrierError> {
         let call = http::addressable(call)?;
-        let mut address = Url::parse(&self.calls).map_err(|error| CarrierError::Protocol(error.to_string()))?;
-        if let Ok(mut path) = address.path_segments_mut() {
-            path.push(&call.0).extend(below);
-        }
-        Ok(address)
+        let path: Vec<&str> = std::iter::once(&*call.0).chain(part).collect();
+        below(&self.calls, &path)
     }
 
-    /// Sends a mid-call request.
     async fn ask(&self, call: &CarrierCallId, what: &str, body: &Value) -> Result<(), CarrierError> {
         let address = self.address_of(call, Some(what))?;
-        http::ask::<ErrorAnswer>(self.clients.client.post(address).json(body))
+        http::ask(self.clients.client.post(address).json(body), ExchangeError::read)
             .await
             .map(drop)
     }
 
-    /// Returns the addresses for status reports and media of a call.
-    pub fn addresses(&self, back: &WayBack) -> (String, String) {
-        let (attempt, of_carrier) = (back.attempt, "carriers/simulated");
-        (
-            format!("{}/{of_carrier}/status/{attempt}/{}", self.callbacks, back.status_token),
-            format!("{}/{of_carrier}/media/{attempt}.{}", self.streams, back.media_token),
-        )
-    }
-
     /// Asks the exchange for the caller and the called number of an announced call.
-    ///
-    /// # Errors
-    ///
-    /// Returns `NotFound` if there is no such call.
     pub async fn who_calls(&self, call: &CarrierCallId) -> Result<(Option<PhoneNumber>, PhoneNumber), CarrierError> {
-        let mut address = Url::parse(&self.inbound).map_err(|error| CarrierError::Protocol(error.to_string()))?;
-        if let Ok(mut path) = address.path_segments_mut() {
-            path.push(&call.0);
-        }
+        let address = below(&self.inbound, &[&call.0])?;
         let caller: Caller = http::ask_json(self.clients.client.get(address).timeout(ASKED_BACK_WITHIN)).await?;
         let to = PhoneNumber::parse(&caller.to).map_err(|error| CarrierError::Protocol(error.to_string()))?;
         Ok((caller.from.and_then(|from| PhoneNumber::parse(&from).ok()), to))
     }
 
     fn body<'a>(&self, request: &'a DialRequest) -> DialBody<'a> {
-        let (status_url, stream_url) = self.addresses(&http::way_back(request));
+        let back = http::way_back(request);
         DialBody {
             to: request.to.as_str(),
             from: request.from.as_ref().map(PhoneNumber::as_str),
             attempt: request.attempt.to_string(),
-            status_url,
-            stream_url,
+            status_url: self.addresses.status(&back),
+            stream_url: self.addresses.media(back.attempt, &back.media_token),
             ring_timeout_seconds: request.ring_timeout.as_secs_f64(),
             hints: HINTS
                 .into_iter()
@@ -170,7 +140,7 @@ const CODES: &Codes = &[
     (Concerns::Destination, "not_reachable"),
 ];
 
-impl Refusal for ErrorAnswer {
+impl Refusal for ExchangeError {
     fn read(body: &[u8]) -> Self {
         serde_json::from_slice(body).unwrap_or_default()
     }
@@ -204,7 +174,10 @@ impl Carrier for SimulatedCarrier {
 
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
         let dial = self.clients.dialer.post(&self.calls).json(&self.body(request));
-        http::place::<ErrorAnswer, _>(dial, &request.last_look, |answer: &DialAnswer| &answer.call_id).await
+        http::place(dial, &request.last_look, ExchangeError::read, |answer: &DialAnswer| {
+            &answer.call_id
+        })
+        .await
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
@@ -225,13 +198,13 @@ impl Carrier for SimulatedCarrier {
             "kind": kind,
             "to": transfer.to.as_str(),
             "from": transfer.from.as_ref().map(PhoneNumber::as_str),
-            "streamUrl": self.stream_url(transfer.back.attempt, &transfer.back.media_token),
+            "streamUrl": self.addresses.media(transfer.back.attempt, &transfer.back.media_token),
         });
         self.ask(call, "transfer", &body).await
     }
 
     async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
-        let body = json!({ "streamUrl": self.stream_url(back.attempt, &back.media_token) });
+        let body = json!({ "streamUrl": self.addresses.media(back.attempt, &back.media_token) });
         self.ask(call, "media", &body).await
     }
 

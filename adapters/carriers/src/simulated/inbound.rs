@@ -27,7 +27,6 @@ struct CallBody {
     call_id: String,
 }
 
-/// Returns the route.
 pub(super) fn route(carrier: Arc<SimulatedCarrier>) -> Router<CarrierLink> {
     let announced = move |State(link): State<CarrierLink>, request: Request| {
         let carrier = carrier.clone();
@@ -62,9 +61,10 @@ async fn announced(carrier: &SimulatedCarrier, link: CarrierLink, request: &Requ
 fn answer(carrier: &SimulatedCarrier, taken: Result<WayBack, InboundRefusal>) -> Response {
     match taken {
         Ok(back) => {
-            let (status_url, stream_url) = carrier.addresses(&back);
+            let addresses = &carrier.addresses;
             let connect = json!({
-                "action": "connect", "attempt": back.attempt, "statusUrl": status_url, "streamUrl": stream_url,
+                "action": "connect", "attempt": back.attempt, "statusUrl": addresses.status(&back),
+                "streamUrl": addresses.media(back.attempt, &back.media_token),
             });
             Json(connect).into_response()
         }

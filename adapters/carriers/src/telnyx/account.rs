@@ -2,11 +2,11 @@
 
 use domain::phone_number::PhoneNumber;
 
-use super::{
-    line::{ByteOrder, Codec, LineChoice},
-    signature::WebhookKey,
+use super::{line::LineChoice, signature::WebhookKey};
+use crate::kind::{
+    Choice,
+    variables::{SettingsError, Variables},
 };
-use crate::kind::variables::{SettingsError, Variables};
 use net::key::Key;
 
 /// Name of the carrier in settings, routes and stored rows.
@@ -39,22 +39,17 @@ impl TelnyxAccount {
     /// Reads the account.
     pub(super) fn read(variables: &Variables<'_>) -> Result<Self, SettingsError> {
         let public_key = variables.needed("TELNYX_PUBLIC_KEY")?;
-        let address = variables.address("TELNYX_BASE_URL")?;
         Ok(Self {
-            base_url: address.unwrap_or_else(|| BASE_URL.to_owned()),
+            base_url: variables.api("TELNYX_BASE_URL", BASE_URL)?,
             api_key: variables.key("TELNYX_API_KEY")?,
             public_key: WebhookKey::parse(&public_key).map_err(|error| format!("TELNYX_PUBLIC_KEY: {error}"))?,
             connection: variables.needed("TELNYX_CONNECTION_ID")?,
             from: variables.number("TELNYX_PHONE_NUMBER")?,
             line: LineChoice {
-                codec: variables.choice("TELNYX_CODEC", Codec::named, "PCMU, PCMA or L16")?,
-                order: variables.choice("TELNYX_L16_BYTE_ORDER", ByteOrder::named, "big or little")?,
+                codec: variables.choice("TELNYX_CODEC")?,
+                order: variables.choice("TELNYX_L16_BYTE_ORDER")?,
             },
-            machines: variables.choice(
-                "TELNYX_AMD",
-                Machines::named,
-                "standard, premium or premium_ios_call_screening_detection",
-            )?,
+            machines: variables.choice("TELNYX_AMD")?,
         })
     }
 }
@@ -75,17 +70,15 @@ pub enum Machines {
     PremiumWithScreening,
 }
 
-impl Machines {
-    /// Returns the method with this name: `standard`, `premium`, or Telnyx's own word for the third.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "standard" => Some(Self::Standard),
-            "premium" => Some(Self::Premium),
-            SCREENING => Some(Self::PremiumWithScreening),
-            _ => None,
-        }
-    }
+impl Choice for Machines {
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("standard", Self::Standard),
+        ("premium", Self::Premium),
+        (SCREENING, Self::PremiumWithScreening),
+    ];
+}
 
+impl Machines {
     /// Returns the value of the field in a dial.
     pub fn word(self) -> &'static str {
         match self {
@@ -101,7 +94,10 @@ mod tests {
     use super::*;
     use crate::{
         kind::variables::tests::{account, changed, refused},
-        telnyx::KIND,
+        telnyx::{
+            KIND,
+            line::{ByteOrder, Codec},
+        },
     };
 
     const TELNYX: [(&str, &str); 3] = [

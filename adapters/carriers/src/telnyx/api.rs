@@ -5,17 +5,21 @@
 use std::time::Duration;
 
 use domain::ports::carrier::{CarrierCallId, CarrierError, DialError, LastLook, WayBack};
-use reqwest::{RequestBuilder, Url};
+use reqwest::RequestBuilder;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::{
     account::{NAME, TelnyxAccount},
-    mark::{self, StreamTokens},
+    mark,
     refusal::ErrorAnswer,
 };
-use crate::http::{self, Clients, SetupError, base, socket_address};
+use crate::{
+    http::{self, Clients, Refusal as _, SetupError, base, below},
+    kind::Choice,
+    webhooks::{StreamTokens, addresses::Addresses},
+};
 
 /// Page size of a list, in calls: Telnyx's maximum.
 const PAGE: &str = "250";
@@ -29,8 +33,7 @@ pub(super) struct Api {
     clients: Clients,
     pub(super) account: TelnyxAccount,
     tokens: StreamTokens,
-    /// Base URL at which Telnyx reaches this node, without a trailing slash.
-    public: String,
+    pub(super) addresses: Addresses,
 }
 
 /// Options of a media stream in dials and `streaming_start`. Our audio goes to the leg itself
@@ -98,7 +101,7 @@ impl Api {
             clients: Clients::new()?,
             account,
             tokens,
-            public: base("public address", public)?,
+            addresses: Addresses::new(public, NAME)?,
         })
     }
 
@@ -106,22 +109,11 @@ impl Api {
         request.bearer_auth(self.account.api_key.secret())
     }
 
-    /// Returns a URL below the account's base URL.
-    fn address(&self, segments: &[&str]) -> Result<Url, CarrierError> {
-        let protocol = |error: url::ParseError| CarrierError::Protocol(error.to_string());
-        let mut address = Url::parse(&self.account.base_url).map_err(protocol)?;
-        if let Ok(mut path) = address.path_segments_mut() {
-            path.extend(segments);
-        }
-        Ok(address)
-    }
-
     /// Returns the stream options of an attempt's call.
     pub(super) fn stream(&self, back: &WayBack) -> Stream {
         let codec = self.account.line.codec;
-        let public = socket_address(&self.public);
         Stream {
-            stream_url: format!("{public}/carriers/{NAME}/media/{}.{}", back.attempt, back.media_token),
+            stream_url: self.addresses.media(back.attempt, &back.media_token),
             stream_track: "inbound_track",
             stream_codec: codec.name(),
             stream_bidirectional_mode: "rtp",
@@ -135,31 +127,27 @@ impl Api {
     /// Returns the webhook options of an attempt's own leg.
     pub(super) fn reports(&self, back: &WayBack) -> Reports {
         Reports {
-            webhook_url: self.status_url(back),
+            webhook_url: self.addresses.status(back),
             webhook_url_method: "POST",
             client_state: mark::client_state(back.attempt),
         }
     }
 
-    /// Returns the webhook address of all legs of an attempt.
-    pub(super) fn status_url(&self, back: &WayBack) -> String {
-        let (attempt, token) = (back.attempt, &back.status_token);
-        format!("{}/carriers/{NAME}/status/{attempt}/{token}", self.public)
-    }
-
-    /// Places a call, once.
     pub(super) async fn dial(&self, order: &impl Serialize, last_look: &LastLook) -> Result<CarrierCallId, DialError> {
         let address = format!("{}/calls", self.account.base_url);
         let dial = self.with_key(self.clients.dialer.post(address).json(order));
-        http::place::<ErrorAnswer, _>(dial, last_look, |answer: &Dialed| &answer.data.call_control_id).await
+        http::place(dial, last_look, ErrorAnswer::read, |answer: &Dialed| {
+            &answer.data.call_control_id
+        })
+        .await
     }
 
     /// Sends a command to a call. Returns `NotFound` if Telnyx cannot have issued this id.
     pub(super) async fn command(&self, call: &CarrierCallId, action: &str, wish: &Value) -> Result<(), CarrierError> {
         let call = http::addressable(call)?;
-        let address = self.address(&["calls", &call.0, "actions", action])?;
+        let address = below(&self.account.base_url, &["calls", &call.0, "actions", action])?;
         let command = self.with_key(self.clients.client.post(address).json(wish));
-        http::ask::<ErrorAnswer>(command).await.map(drop)
+        http::ask(command, ErrorAnswer::read).await.map(drop)
     }
 
     /// Sends a command with an id, and again if Telnyx was unhealthy. Telnyx carries it out once.
@@ -183,7 +171,10 @@ impl Api {
 
     /// Reads one page of ringing and answered calls. Also returns the cursor of the next page.
     pub(super) async fn page(&self, after: Option<&str>) -> Result<(Vec<Call>, Option<String>), CarrierError> {
-        let address = self.address(&["connections", &self.account.connection, "active_calls"])?;
+        let address = below(
+            &self.account.base_url,
+            &["connections", &self.account.connection, "active_calls"],
+        )?;
         let mut request = self.clients.client.get(address).query(&[("page[limit]", PAGE)]);
         if let Some(after) = after {
             request = request.query(&[("page[after]", after)]);

@@ -18,13 +18,14 @@ use serde_json::{Value, json};
 use super::{
     account::{NAME, TelnyxAccount},
     api::{Api, Call, Reports, Stream, wish},
-    mark::{self, StreamTokens},
+    mark,
     ways::Ways,
 };
 use crate::{
     http::{self, SetupError},
     webhooks::{
-        conferences::{self, Joins},
+        StreamTokens,
+        conferences::{self, Joins, RINGS_SECONDS},
         handovers::{Handovers, Joining, Try},
     },
 };
@@ -33,8 +34,6 @@ use crate::{
 const PAGES: usize = 40;
 /// Ring times that Telnyx accepts, in seconds.
 const RING_SECONDS: std::ops::RangeInclusive<u64> = 5..=600;
-/// Ring time of a transfer destination, in seconds.
-const TRANSFER_RINGS_SECONDS: u64 = 30;
 /// Length of a key press, in milliseconds. This is Telnyx's default.
 const KEY_MS: u32 = 250;
 
@@ -69,10 +68,6 @@ const CALLER_ID: &str = "TELNYX_PHONE_NUMBER";
 
 impl TelnyxCarrier {
     /// Creates the client of an account. Telnyx reaches this node at `public`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if either URL is invalid.
     pub fn new(account: TelnyxAccount, public: &str, tokens: StreamTokens) -> Result<Self, SetupError> {
         Ok(Self {
             api: Api::new(account, public, tokens)?,
@@ -119,16 +114,17 @@ impl TelnyxCarrier {
     }
 
     /// Returns the fields that both kinds of transfer need.
-    fn ring(&self, transfer: &Transfer, field: &str, (attempt, try_no): Try) -> Value {
+    fn ring(&self, transfer: &Transfer, field: &str, which: Try) -> Value {
+        let Try { attempt, number } = which;
         let from = transfer.from.as_ref().or(self.api.account.from.as_ref());
         let mut wish = json!({
             "to": transfer.to.as_str(),
-            "timeout_secs": TRANSFER_RINGS_SECONDS,
-            "webhook_url": self.api.status_url(&transfer.back),
+            "timeout_secs": RINGS_SECONDS,
+            "webhook_url": self.api.addresses.status(&transfer.back),
             "webhook_url_method": "POST",
-            "command_id": format!("{attempt}-to-{try_no}"),
+            "command_id": format!("{attempt}-to-{number}"),
         });
-        wish[field] = json!(mark::destination_state(attempt, try_no));
+        wish[field] = json!(mark::destination_state(attempt, number));
         if let Some(from) = from {
             wish["from"] = json!(from.as_str());
         }

@@ -10,7 +10,11 @@ use domain::{
 use serde::Deserialize;
 
 use super::mark;
-use crate::{http::words::plain_words, protocol::number::Written, webhooks::Announcement};
+use crate::{
+    http::words::plain_words,
+    protocol::number::Written,
+    webhooks::{Announcement, WebhookError},
+};
 
 /// The parts of a webhook that we use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,17 +46,6 @@ pub enum News {
     Nothing,
 }
 
-/// An invalid webhook.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WebhookError {
-    /// Not the expected JSON object.
-    #[error("malformed webhook: {0}")]
-    Malformed(String),
-    /// An event about a call that does not name it.
-    #[error("`{0}` without `payload.call_control_id`")]
-    NoCall(&'static str),
-}
-
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow)]
@@ -82,14 +75,12 @@ struct Payload {
     sip_notify_response: Option<Written>,
 }
 
+/// An event about a call that does not name it.
+const NO_CALL: WebhookError = WebhookError::Missing("payload.call_control_id");
+
 /// Parses the body of a webhook. An unknown event is [`News::Nothing`].
-///
-/// # Errors
-///
-/// Returns an error if it is not a Telnyx webhook.
 pub fn parse(body: &[u8]) -> Result<Webhook, WebhookError> {
-    let envelope: Envelope<'_> =
-        serde_json::from_slice(body).map_err(|error| WebhookError::Malformed(error.to_string()))?;
+    let envelope: Envelope<'_> = serde_json::from_slice(body)?;
     let payload = envelope.data.payload.unwrap_or_default();
     let event = envelope.data.event_type.as_ref();
     let state = payload.client_state.as_deref();
@@ -108,21 +99,21 @@ fn news(event: &str, payload: &Payload) -> Result<News, WebhookError> {
     let words = || plain_words(payload.failure_reason.as_deref().unwrap_or_default());
     Ok(match event {
         "call.initiated" if comes_in => News::Announced(announcement(payload)?),
-        "call.initiated" => leg("call.initiated", payload, CallProgress::Placed)?,
-        "call.answered" => leg("call.answered", payload, CallProgress::Answered)?,
-        "call.hangup" => leg("call.hangup", payload, CallProgress::Ended(end_cause(payload)))?,
+        "call.initiated" => leg(payload, CallProgress::Placed)?,
+        "call.answered" => leg(payload, CallProgress::Answered)?,
+        "call.hangup" => leg(payload, CallProgress::Ended(end_cause(payload)))?,
         "call.bridged" => News::Bridged,
         "call.refer.completed" => News::Referred(Ok(())),
         "call.refer.failed" => News::Referred(Err(refused(payload))),
         "streaming.failed" => News::StreamFailed(words()),
         "call.machine.detection.ended" | "call.machine.premium.detection.ended" => match who_answered(payload) {
-            Some(verdict) => leg("call.machine.detection.ended", payload, CallProgress::Machine(verdict))?,
+            Some(verdict) => leg(payload, CallProgress::Machine(verdict))?,
             None => News::Nothing,
         },
         "call.machine.greeting.ended" | "call.machine.premium.greeting.ended" => match payload.result.as_deref() {
             Some("beep_detected" | "ended") => {
                 let records = CallProgress::Machine(MachineVerdict::Beep);
-                leg("call.machine.greeting.ended", payload, records)?
+                leg(payload, records)?
             }
             _ => News::Nothing,
         },
@@ -131,20 +122,20 @@ fn news(event: &str, payload: &Payload) -> Result<News, WebhookError> {
     })
 }
 
-fn id(event: &'static str, payload: &Payload) -> Result<CarrierCallId, WebhookError> {
+fn id(payload: &Payload) -> Result<CarrierCallId, WebhookError> {
     let id = payload.call_control_id.as_deref().and_then(CarrierCallId::checked);
-    id.ok_or(WebhookError::NoCall(event))
+    id.ok_or(NO_CALL)
 }
 
-fn leg(event: &'static str, payload: &Payload, progress: CallProgress) -> Result<News, WebhookError> {
-    let call = Some(id(event, payload)?);
+fn leg(payload: &Payload, progress: CallProgress) -> Result<News, WebhookError> {
+    let call = Some(id(payload)?);
     Ok(News::Leg(LegReport { call, progress }))
 }
 
 fn announcement(payload: &Payload) -> Result<Announcement, WebhookError> {
     let number = |text: &Option<String>| text.as_deref().and_then(PhoneNumber::of_carrier);
     Ok(Announcement {
-        call: id("call.initiated", payload)?,
+        call: id(payload)?,
         from: number(&payload.from),
         to: number(&payload.to),
     })
@@ -338,10 +329,7 @@ mod tests {
         let answered = news("call.answered", &json!({ "direction": "incoming" }));
         assert_eq!(answered, told(CallProgress::Answered));
         let nameless = json!({ "direction": "incoming", "call_control_id": null });
-        assert_eq!(
-            parse(&body("call.initiated", &nameless)),
-            Err(WebhookError::NoCall("call.initiated"))
-        );
+        assert_eq!(parse(&body("call.initiated", &nameless)), Err(NO_CALL));
     }
 
     #[test]
@@ -431,10 +419,10 @@ mod tests {
             json!("x".repeat(257)),
         ] {
             let answer = parse(&body("call.answered", &json!({ "call_control_id": id })));
-            assert_eq!(answer, Err(WebhookError::NoCall("call.answered")));
+            assert_eq!(answer, Err(NO_CALL));
         }
         let bare = parse(br#"{"data":{"event_type":"call.hangup"}}"#);
-        assert_eq!(bare, Err(WebhookError::NoCall("call.hangup")));
+        assert_eq!(bare, Err(NO_CALL));
     }
 
     proptest! {

@@ -86,7 +86,7 @@ impl Leg {
 /// Handles a webhook of an attempt, after its address and signature were verified.
 pub(super) async fn heard(leg: Leg, webhook: Webhook) -> Response {
     match (webhook.attempt, webhook.destination) {
-        (Some(attempt), Some(try_no)) => destination(leg, (attempt, try_no), webhook).await,
+        (Some(attempt), Some(number)) => destination(leg, Try { attempt, number }, webhook).await,
         _ => own(leg, webhook).await,
     }
 }

@@ -6,6 +6,8 @@ use media::{
     translate::Translator,
 };
 
+use crate::kind::Choice;
+
 /// Requested codec, both ways.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Codec {
@@ -18,26 +20,11 @@ pub enum Codec {
     L16,
 }
 
+impl Choice for Codec {
+    const ALL: &'static [(&'static str, Self)] = &[("PCMU", Self::Pcmu), ("PCMA", Self::Pcma), ("L16", Self::L16)];
+}
+
 impl Codec {
-    /// All codecs.
-    pub const ALL: [Self; 3] = [Self::Pcmu, Self::Pcma, Self::L16];
-
-    /// Returns Telnyx's name of the codec.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pcmu => "PCMU",
-            Self::Pcma => "PCMA",
-            Self::L16 => "L16",
-        }
-    }
-
-    /// Returns the codec with this name, in either case.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|codec| codec.name().eq_ignore_ascii_case(name))
-    }
-
     /// Returns the line format with this codec.
     pub fn format(self) -> LineFormat {
         let (encoding, sample_rate) = match self {
@@ -60,15 +47,8 @@ pub enum ByteOrder {
     Little,
 }
 
-impl ByteOrder {
-    /// Returns the byte order with this name: `big` or `little`.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "big" => Some(Self::Big),
-            "little" => Some(Self::Little),
-            _ => None,
-        }
-    }
+impl Choice for ByteOrder {
+    const ALL: &'static [(&'static str, Self)] = &[("big", Self::Big), ("little", Self::Little)];
 }
 
 /// Line options of every call.
@@ -165,7 +145,7 @@ mod tests {
 
     #[test]
     fn names_are_read() {
-        for codec in Codec::ALL {
+        for (_, codec) in Codec::ALL.iter().copied() {
             assert_eq!(Codec::named(codec.name()), Some(codec));
             assert_eq!(Codec::named(&codec.name().to_lowercase()), Some(codec));
         }
@@ -261,7 +241,7 @@ mod tests {
             comes in 0..4_usize,
         ) {
             let (encoding, rate) = [("PCMU", "8000"), ("PCMA", "8000"), ("L16", "16000"), ("L16", "8000")][comes];
-            let mut heard = CallerAudio::of(asked(Codec::ALL[asked_for]), encoding, rate).unwrap();
+            let mut heard = CallerAudio::of(asked(Codec::ALL[asked_for].1), encoding, rate).unwrap();
             for frame in frames {
                 heard.take(frame);
             }

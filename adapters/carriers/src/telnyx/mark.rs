@@ -1,11 +1,11 @@
 //! Our marks on a Telnyx call. `client_state` contains the attempt and returns with every webhook and list,
 //! also for transfer destinations. A token authenticates the call's media socket. Pure.
 
-use std::fmt;
-
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use domain::id::AttemptId;
-use ring::hmac;
+
+use super::account::NAME;
+use crate::webhooks::{StreamTokens, stream_tokens::Form};
 
 /// Returns the `client_state` of a call placed for this attempt.
 pub fn client_state(attempt: AttemptId) -> String {
@@ -33,38 +33,9 @@ pub fn destination(client_state: &str) -> Option<(AttemptId, u32)> {
     Some((attempt.parse().ok()?, try_no.parse().ok()?))
 }
 
-/// Generator and verifier of the tokens that Telnyx presents when it opens a media socket (`stream_auth_token`).
-/// They depend on the account's API key, so that an address from a log is not enough to open one.
-#[derive(Clone)]
-pub struct StreamTokens(hmac::Key);
-
-impl fmt::Debug for StreamTokens {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("StreamTokens(…)")
-    }
-}
-
-fn message(attempt: AttemptId) -> String {
-    format!("telnyx media stream {attempt}")
-}
-
-impl StreamTokens {
-    /// Creates the tokens of the account with this API key.
-    pub fn new(api_key: &str) -> Self {
-        Self(hmac::Key::new(hmac::HMAC_SHA256, api_key.as_bytes()))
-    }
-
-    /// Returns the token of an attempt's call, 64 hex digits.
-    pub fn token(&self, attempt: AttemptId) -> String {
-        hex::encode(hmac::sign(&self.0, message(attempt).as_bytes()))
-    }
-
-    /// Returns whether this is the token of the attempt's call. Takes the same time for every wrong token.
-    pub fn matches(&self, attempt: AttemptId, shown: &str) -> bool {
-        // Only this spelling is accepted.
-        let tag = hex::decode(shown).ok().filter(|tag| hex::encode(tag) == shown);
-        tag.is_some_and(|tag| hmac::verify(&self.0, message(attempt).as_bytes(), &tag).is_ok())
-    }
+/// Returns the tokens that Telnyx presents when it opens a media socket (`stream_auth_token`).
+pub fn stream_tokens(api_key: &str) -> StreamTokens {
+    StreamTokens::new(NAME, Form::Hex, api_key)
 }
 
 #[cfg(test)]
@@ -99,29 +70,9 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_token_is_for_one_attempt_of_one_account() {
-        let (tokens, id) = (StreamTokens::new("KEY1"), AttemptId::new());
-        let token = tokens.token(id);
-        assert!(token.len() == 64 && tokens.matches(id, &token));
-        assert!(!tokens.matches(AttemptId::new(), &token));
-        assert!(!StreamTokens::new("KEY2").matches(id, &token));
-        for wrong in [
-            "",
-            &token[..63],
-            &token[..62],
-            &token.to_uppercase(),
-            &format!("{token}00"),
-        ] {
-            assert!(!tokens.matches(id, wrong), "{wrong}");
-        }
-        assert!(!format!("{tokens:?}").contains("KEY1"));
-    }
-
     proptest! {
         #[test]
         fn nothing_that_is_shown_makes_it_panic(shown in "\\PC{0,80}") {
-            prop_assert!(!StreamTokens::new("KEY1").matches(AttemptId::new(), &shown));
             let _ = (attempt(&shown), destination(&shown));
         }
     }

@@ -32,30 +32,22 @@ pub struct NotAKey;
 
 /// Reason why a webhook is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum SignatureError {
-    /// A header is missing or not text.
     #[error("no `{0}` header")]
     Missing(&'static str),
-    /// The timestamp is not a number of seconds.
     #[error("`{TIMESTAMP_HEADER}` is not a number of seconds since 1970")]
     Timestamp,
-    /// Signed too long ago, or in the future.
     #[error("signed more than {WINDOW_SECONDS} s before or after now")]
     Stale,
-    /// Not base64.
     #[error("`{SIGNATURE_HEADER}` is not base64")]
     Encoding,
-    /// Signed by another key, or changed since.
     #[error("signature does not match")]
     Forged,
 }
 
 impl WebhookKey {
     /// Parses the key as Telnyx's portal shows it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it is not 32 bytes in base64.
     pub fn parse(text: &str) -> Result<Self, NotAKey> {
         let bytes = BASE64.decode(text.trim()).map_err(|_| NotAKey)?;
         Ok(Self(bytes.try_into().map_err(|_| NotAKey)?))
@@ -63,10 +55,6 @@ impl WebhookKey {
 
     /// Verifies the signature and age of a webhook's body. `header` returns the value of a request header;
     /// `now_seconds` counts from 1970.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason if the webhook is refused.
     pub fn verify<'a>(
         &self,
         header: impl Fn(&'static str) -> Option<&'a str>,

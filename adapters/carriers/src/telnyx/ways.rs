@@ -3,13 +3,15 @@
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Mutex,
 };
 
 use domain::{
     id::AttemptId,
     ports::carrier::{CarrierCallId, WayBack},
 };
+
+use crate::lock::locked;
 
 /// Calls that are remembered; the oldest is dropped first.
 const REMEMBERED: usize = 16_384;
@@ -28,14 +30,9 @@ struct Known {
 pub(super) struct Ways(Mutex<Known>);
 
 impl Ways {
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        // A panic cannot leave this state half-changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Remembers the way back of a call.
     pub(super) fn remember(&self, back: WayBack) {
-        let mut known = self.lock();
+        let mut known = locked(&self.0);
         known.by_attempt.insert(back.attempt, back);
         while known.by_attempt.len() > REMEMBERED {
             known.by_attempt.pop_first();
@@ -45,7 +42,7 @@ impl Ways {
     /// Remembers an accepted inbound call. Returns false if it was accepted before.
     pub(super) fn take(&self, call: &CarrierCallId, back: &WayBack) -> bool {
         self.remember(back.clone());
-        let mut known = self.lock();
+        let mut known = locked(&self.0);
         if known.came_in.insert(call.clone(), back.attempt) == Some(back.attempt) {
             return false;
         }
@@ -60,12 +57,12 @@ impl Ways {
 
     /// Returns the way back of an attempt's call.
     pub(super) fn of(&self, attempt: AttemptId) -> Option<WayBack> {
-        self.lock().by_attempt.get(&attempt).cloned()
+        locked(&self.0).by_attempt.get(&attempt).cloned()
     }
 
     /// Returns the way back of an inbound call.
     pub(super) fn of_call(&self, call: &CarrierCallId) -> Option<WayBack> {
-        let known = self.lock();
+        let known = locked(&self.0);
         known.by_attempt.get(known.came_in.get(call)?).cloned()
     }
 }
@@ -94,7 +91,7 @@ mod tests {
         assert_eq!(ways.of_call(&call(0)), None);
         assert_eq!(ways.of_call(&call(REMEMBERED)).as_ref(), backs.last());
         assert_eq!(ways.of(backs[REMEMBERED].attempt).as_ref(), backs.last());
-        let known = ways.lock();
+        let known = locked(&ways.0);
         let kept = (known.by_attempt.len(), known.came_in.len(), known.order.len());
         assert_eq!(kept, (REMEMBERED, REMEMBERED, REMEMBERED));
     }

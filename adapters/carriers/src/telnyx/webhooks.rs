@@ -22,15 +22,13 @@ use super::{
     event::{self, News, Webhook},
     legs::{self, Leg},
     line::LineChoice,
-    mark::StreamTokens,
     signature::WebhookKey,
     stream::TelnyxProtocol,
 };
 use crate::{
-    link::{self, CarrierLink, NotTaken, Upgrade, media_socket::Claim},
-    webhooks::{Announcement, Request},
+    link::{self, CarrierLink, NotTaken, Upgrade},
+    webhooks::{Announcement, Request, StreamTokens},
 };
-use net::log_gate;
 
 /// Header with the token from the dial.
 const TOKEN_HEADER: &str = "x-telnyx-streaming-auth-token";
@@ -38,20 +36,15 @@ const TOKEN_HEADER: &str = "x-telnyx-streaming-auth-token";
 /// State that the handlers share.
 #[derive(Debug)]
 pub(super) struct TelnyxWebhooks {
-    /// Key that verifies webhooks.
     pub(super) key: WebhookKey,
-    /// Tokens that authenticate media sockets.
     pub(super) tokens: StreamTokens,
-    /// Clock for the age of webhooks.
     pub(super) clock: Arc<dyn Clock>,
-    /// Line options of streams.
     pub(super) line: LineChoice,
     pub(super) carrier: Arc<TelnyxCarrier>,
 }
 
 type Shared = Extension<Arc<TelnyxWebhooks>>;
 
-/// Returns the routes.
 pub(super) fn routes(webhooks: TelnyxWebhooks) -> Router<CarrierLink> {
     Router::new()
         .route(&format!("/carriers/{NAME}/status/{{attempt}}/{{proof}}"), post(status))
@@ -64,15 +57,10 @@ impl TelnyxWebhooks {
     /// Verifies and parses a webhook.
     fn webhook(&self, at: &'static str, request: &Request) -> Result<Webhook, Response> {
         let body = request.body()?;
-        let now_seconds = self.clock.now().0.div_euclid(1_000_000);
+        let now_seconds = self.clock.now().unix_seconds();
         let verified = self.key.verify(|name| request.header(name), body, now_seconds);
-        verified.map_err(|reason| {
-            if let Some(left_out) = log_gate::opens(NAME, "webhook") {
-                tracing::warn!(%reason, left_out, "Telnyx webhook refused");
-            }
-            link::forged(NAME, at)
-        })?;
-        event::parse(body).map_err(|error| link::invalid(&error))
+        verified.map_err(|reason| link::forged_webhook(NAME, at, &reason))?;
+        Ok(event::parse(body)?)
     }
 
     /// Handles an inbound call. Telnyx expects commands for it; the response to the webhook only acknowledges it.
@@ -154,9 +142,7 @@ async fn media(
     headers: HeaderMap,
     socket: Upgrade,
 ) -> Response {
-    let shown = headers.get(TOKEN_HEADER).and_then(|value| value.to_str().ok());
-    let claim = Claim::parse(&token).zip(shown);
-    if !claim.is_some_and(|(claim, shown)| telnyx.tokens.matches(claim.attempt, shown)) {
+    if !telnyx.tokens.admit(&token, headers.get(TOKEN_HEADER)) {
         return link::forged(NAME, "media");
     }
     link.media(&token, socket, Box::new(TelnyxProtocol::new(telnyx.line)))

@@ -69,10 +69,9 @@ impl TwilioAccount {
             Some(user) => (user, variables.of("an API key of Twilio's").key("TWILIO_API_SECRET")?),
             None => (account.clone(), token.clone()),
         };
-        let base_url = variables.address("TWILIO_BASE_URL")?;
         Ok(Self {
             flavour: Flavour::Twilio,
-            base_url: base_url.unwrap_or_else(|| "https://api.twilio.com".to_owned()),
+            base_url: variables.api("TWILIO_BASE_URL", "https://api.twilio.com")?,
             account,
             user,
             password,

@@ -12,50 +12,30 @@ use domain::{
 };
 
 use super::fields::Fields;
-use crate::{http::words::plain_words, webhooks::Announcement};
+use crate::{
+    http::words::plain_words,
+    webhooks::{Announcement, WebhookError},
+};
 
 /// Reason of a transfer whose peer accepted a SIP REFER and told nothing further. The caller is still here.
 const SILENT_PEER: &str = "the caller's SIP peer accepted it, but told of no call";
 
-/// Invalid webhook fields.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CallbackError {
-    /// A required field is missing.
-    #[error("webhook without `{0}`")]
-    Missing(&'static str),
-    /// `CallSid` is not 1 to 256 visible ASCII characters.
-    #[error("`CallSid` is not an id: 1 to 256 visible ASCII characters")]
-    Id,
-}
-
-fn wanted<'a>(fields: &'a Fields, name: &'static str) -> Result<&'a str, CallbackError> {
-    fields.get(name).ok_or(CallbackError::Missing(name))
+fn wanted<'a>(fields: &'a Fields, name: &'static str) -> Result<&'a str, WebhookError> {
+    fields.get(name).ok_or(WebhookError::Missing(name))
 }
 
 /// Returns the id of a webhook's call.
-///
-/// # Errors
-///
-/// Returns an error if the id is missing or unusable.
-pub fn call(fields: &Fields) -> Result<CarrierCallId, CallbackError> {
-    CarrierCallId::checked(wanted(fields, "CallSid")?).ok_or(CallbackError::Id)
+pub fn call(fields: &Fields) -> Result<CarrierCallId, WebhookError> {
+    CarrierCallId::checked(wanted(fields, "CallSid")?).ok_or(WebhookError::Id("CallSid"))
 }
 
 /// Parses the form of a status callback. Returns `None` if the status is unknown.
-///
-/// # Errors
-///
-/// Returns an error if the call or the status is missing.
-pub fn parse(form: &[u8]) -> Result<Option<LegReport>, CallbackError> {
+pub fn parse(form: &[u8]) -> Result<Option<LegReport>, WebhookError> {
     report(&Fields::of_form(form))
 }
 
 /// Returns the progress of a call. Returns `None` if the status is unknown.
-///
-/// # Errors
-///
-/// Returns an error if the call or the status is missing.
-pub fn report(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
+pub fn report(fields: &Fields) -> Result<Option<LegReport>, WebhookError> {
     let call = Some(call(fields)?);
     let status = wanted(fields, "CallStatus")?;
     // SignalWire's name is the second one.
@@ -65,11 +45,7 @@ pub fn report(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
 
 /// Returns who answered. Returns `None` if the carrier does not know either. A verdict at the end of a
 /// greeting means that the mailbox records.
-///
-/// # Errors
-///
-/// Returns an error if the call or the verdict is missing.
-pub fn machine(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
+pub fn machine(fields: &Fields) -> Result<Option<LegReport>, WebhookError> {
     let call = Some(call(fields)?);
     let verdict = match wanted(fields, "AnsweredBy")? {
         "human" => MachineVerdict::Human,
@@ -95,11 +71,7 @@ pub enum Dialed {
 }
 
 /// Returns the result of a dial within a call, or of a SIP REFER.
-///
-/// # Errors
-///
-/// Returns an error if the result is missing.
-pub fn dialed(fields: &Fields) -> Result<Dialed, CallbackError> {
+pub fn dialed(fields: &Fields) -> Result<Dialed, WebhookError> {
     if let Some(report) = report(fields)?
         && matches!(report.progress, CallProgress::Ended(_))
     {
@@ -139,11 +111,7 @@ fn sip_code(fields: &Fields, name: &str) -> Option<u16> {
 }
 
 /// Parses the announcement of an inbound call.
-///
-/// # Errors
-///
-/// Returns an error if the call or the called number is missing.
-pub fn announcement(fields: &Fields) -> Result<Announcement, CallbackError> {
+pub fn announcement(fields: &Fields) -> Result<Announcement, WebhookError> {
     Ok(Announcement {
         call: call(fields)?,
         from: fields.get("From").and_then(number),
@@ -246,14 +214,14 @@ mod tests {
     fn a_damaged_callback_is_an_error() {
         let too_long = format!("CallStatus=busy&CallSid={}", "C".repeat(257));
         for (form, error) in [
-            ("", CallbackError::Missing("CallSid")),
-            ("{\"CallSid\":\"CA1\"}", CallbackError::Missing("CallSid")),
-            ("CallSid=&CallStatus=busy", CallbackError::Missing("CallSid")),
-            ("CallSid=CA1", CallbackError::Missing("CallStatus")),
-            ("CallSid=CA1&callstatus=busy", CallbackError::Missing("CallStatus")),
-            ("CallSid=C%00A&CallStatus=busy", CallbackError::Id),
-            ("CallSid=..&CallStatus=busy", CallbackError::Id),
-            (&*too_long, CallbackError::Id),
+            ("", WebhookError::Missing("CallSid")),
+            ("{\"CallSid\":\"CA1\"}", WebhookError::Missing("CallSid")),
+            ("CallSid=&CallStatus=busy", WebhookError::Missing("CallSid")),
+            ("CallSid=CA1", WebhookError::Missing("CallStatus")),
+            ("CallSid=CA1&callstatus=busy", WebhookError::Missing("CallStatus")),
+            ("CallSid=C%00A&CallStatus=busy", WebhookError::Id("CallSid")),
+            ("CallSid=..&CallStatus=busy", WebhookError::Id("CallSid")),
+            (&*too_long, WebhookError::Id("CallSid")),
         ] {
             assert_eq!(parse(form.as_bytes()), Err(error), "{form}");
         }
@@ -281,7 +249,7 @@ mod tests {
         }
         assert_eq!(
             machine(&fields("CallSid=CA1")),
-            Err(CallbackError::Missing("AnsweredBy"))
+            Err(WebhookError::Missing("AnsweredBy"))
         );
     }
 
@@ -306,7 +274,7 @@ mod tests {
             assert!(matches!(told("completed", dial), Dialed::CallerLeft(_)), "{dial}");
         }
         let nothing = dialed(&fields("CallSid=CA1&CallStatus=in-progress"));
-        assert_eq!(nothing, Err(CallbackError::Missing("DialCallStatus")));
+        assert_eq!(nothing, Err(WebhookError::Missing("DialCallStatus")));
     }
 
     #[test]
@@ -373,7 +341,7 @@ mod tests {
         }
         assert_eq!(told("%2B15550000001", "sip:desk@x.example"), (caller, None));
         for (form, missing) in [("To=%2B1", "CallSid"), ("CallSid=CA1&From=%2B1", "To")] {
-            assert_eq!(announcement(&fields(form)), Err(CallbackError::Missing(missing)));
+            assert_eq!(announcement(&fields(form)), Err(WebhookError::Missing(missing)));
         }
     }
 

@@ -21,15 +21,16 @@ use super::{
     account::{Flavour, TwilioAccount},
     callback,
     documents::Documents,
-    instructions::{Instructions, TRANSFER_RINGS_SECONDS},
+    instructions::Instructions,
     queue::Queue,
-    refusal::{ErrorAnswer, NOT_IN_STATE, SignalWireAnswer},
+    refusal::{ErrorAnswer, NOT_IN_STATE},
     signature::Guard,
 };
 use crate::{
-    http::{self, Clients, Refusal as _, SetupError, base, protocol, send, unexpected, words::hide_pair},
+    http::{self, Clients, Refusal as _, SetupError, base, below, not_sent, send, unexpected, words::hide_pair},
     webhooks::{
-        conferences::{self, Joins},
+        addresses::Addresses,
+        conferences::{self, Joins, RINGS_SECONDS},
         handovers::{Handovers, Try},
     },
 };
@@ -80,10 +81,6 @@ struct CallList {
 impl TwilioCarrier {
     /// Creates the client of an account. The carrier reaches this node at `public`. `clock` determines the age of
     /// addresses that SignalWire fetches.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if either URL is invalid.
     pub fn new(
         account: TwilioAccount,
         public: &str,
@@ -100,7 +97,7 @@ impl TwilioCarrier {
             documents: Documents::new(guard.document_key(), clock),
             instructions: Instructions {
                 flavour: account.flavour,
-                public: base("public address", public)?,
+                addresses: Addresses::new(public, account.flavour.name())?,
                 guard,
             },
             account,
@@ -118,7 +115,10 @@ impl TwilioCarrier {
         Ok(match self.account.flavour {
             Flavour::Twilio => vec![("Twiml", twiml)],
             Flavour::SignalWire => {
-                let address = self.instructions.document_url(&self.documents.seal(&twiml)?);
+                let address = self
+                    .instructions
+                    .addresses
+                    .at(&format!("document/{}", self.documents.seal(&twiml)?));
                 vec![("Url", address), ("Method", "POST".to_owned())]
             }
         })
@@ -126,31 +126,30 @@ impl TwilioCarrier {
 
     /// Returns the form of a dial.
     fn order(&self, request: &DialRequest, from: &PhoneNumber) -> Result<String, DialError> {
-        let (attempt, proof) = (request.attempt, &*request.status_token);
+        let (back, addresses) = (http::way_back(request), &self.instructions.addresses);
         let (shortest, longest) = RING_SECONDS.into_inner();
         let order = Order {
             to: request.to.as_str(),
             from,
             ring_seconds: request.ring_timeout.as_secs().clamp(shortest, longest),
             directed: self
-                .directed(self.instructions.stream(attempt, &request.media_token))
+                .directed(self.instructions.stream(back.attempt, &back.media_token))
                 .map_err(not_sent)?,
-            reports: &self.instructions.status_url(attempt, proof),
+            reports: &addresses.status(&back),
         };
-        let verdicts = self.instructions.machine_url(attempt, proof);
+        let verdicts = addresses.reports("machine", &back);
         Ok(order.form(request.detect_machine.then_some(&*verdicts)))
     }
 
-    /// Places a call, once.
     async fn place(&self, form: String, last_look: &LastLook) -> Result<CarrierCallId, DialError> {
         let address = format!("{}.json", self.account.calls());
-        let dial = self.clients.dialer.post(address).body(form);
-        let dial = dial.header("content-type", FORM);
-        let dial = self.with_password(dial);
-        match self.account.flavour {
-            Flavour::Twilio => http::place::<ErrorAnswer, _>(dial, last_look, Call::id).await,
-            Flavour::SignalWire => http::place::<SignalWireAnswer, _>(dial, last_look, Call::id).await,
-        }
+        let dial = self.clients.dialer.post(address).header("content-type", FORM);
+        let dial = self.with_password(dial.body(form));
+        let read = match self.account.flavour {
+            Flavour::Twilio => ErrorAnswer::read,
+            Flavour::SignalWire => ErrorAnswer::of_signalwire,
+        };
+        http::place(dial, last_look, read, Call::id).await
     }
 
     fn caller_id<'a>(&'a self, wanted: Option<&'a PhoneNumber>) -> Result<&'a PhoneNumber, String> {
@@ -171,7 +170,7 @@ impl TwilioCarrier {
             .finish();
         let change = self.clients.client.post(self.call_address(&call)?).body(form);
         let change = self.with_password(change.header("content-type", FORM));
-        http::ask::<ErrorAnswer>(change).await.map(drop)
+        http::ask(change, ErrorAnswer::read).await.map(drop)
     }
 
     /// Asks the call's own SIP peer to call the destination. A call that is not on SIP is refused here, since the
@@ -197,9 +196,12 @@ impl TwilioCarrier {
             let order = Order {
                 to: transfer.to.as_str(),
                 from,
-                ring_seconds: TRANSFER_RINGS_SECONDS,
+                ring_seconds: RINGS_SECONDS,
                 directed: self.directed(self.instructions.conference(which)).map_err(not_sent)?,
-                reports: &self.instructions.conference_url(which, &transfer.back.status_token),
+                reports: &self
+                    .instructions
+                    .addresses
+                    .conference(which, &transfer.back.status_token),
             };
             self.place(order.form(None), &LastLook::default()).await
         };
@@ -212,16 +214,14 @@ impl TwilioCarrier {
         let change = change.header("content-type", FORM);
         let answer = send(self.with_password(change)).await?;
         let status = answer.status();
-        let said = body(answer)
-            .await
-            .map_err(|error| CarrierError::Unavailable(error.to_string()))?;
+        let said = body(answer).await;
         if !status.is_success() {
-            return match ErrorAnswer::read(&said).code.0 {
+            return match ErrorAnswer::read(&said.map_err(http::unread)?).code.0 {
                 NOT_IN_STATE => Ok(End::NotInState),
                 _ => Err(unexpected(status)),
             };
         }
-        let call: Call = serde_json::from_slice(&said).map_err(|error| protocol(&error))?;
+        let call: Call = http::parse(said)?;
         Ok(match (callback::progress(&call.status, None), way) {
             (Some(CallProgress::Placed | CallProgress::Ringing), COMPLETED) => End::NotInState,
             (Some(CallProgress::Answered), CANCELED) => End::NotInState,
@@ -242,26 +242,14 @@ impl TwilioCarrier {
     }
 
     fn call_address(&self, call: &CarrierCallId) -> Result<Url, CarrierError> {
-        let mut address =
-            Url::parse(&self.account.calls()).map_err(|error| CarrierError::Protocol(error.to_string()))?;
-        if let Ok(mut path) = address.path_segments_mut() {
-            path.push(&format!("{}.json", call.0));
-        }
-        Ok(address)
+        below(&self.account.calls(), &[&format!("{}.json", call.0)])
     }
 }
 
-/// Content type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Fields that give a call instructions.
 type Directed = Vec<(&'static str, String)>;
-
-/// Returns the result of a dial whose form could not be made.
-#[expect(clippy::needless_pass_by_value, reason = "handed to map_err")]
-fn not_sent(error: CarrierError) -> DialError {
-    DialError::Unreachable(error.to_string())
-}
 
 /// A call to place.
 struct Order<'a> {

@@ -43,10 +43,6 @@ impl Documents {
     }
 
     /// Returns the last part of the address of these instructions.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the text is too long for the cipher.
     pub fn seal(&self, twiml: &str) -> Result<String, CarrierError> {
         let nonce: [u8; NONCE_LEN] = rand::random();
         let mut text = (self.now_seconds() + VALID_SECONDS).to_be_bytes().to_vec();

@@ -12,13 +12,8 @@ use domain::{
 };
 
 use super::{account::Flavour, signature::Guard};
-use crate::{
-    http::socket_address,
-    webhooks::{conferences, handovers::Try},
-};
+use crate::webhooks::{addresses::Addresses, conferences::RINGS_SECONDS, handovers::Try};
 
-/// Ring time of a transfer destination, in seconds.
-pub const TRANSFER_RINGS_SECONDS: u64 = 30;
 /// Pause before a call opens its next socket, from the second time on, in seconds.
 const PAUSE_SECONDS: u64 = 1;
 
@@ -39,42 +34,12 @@ pub const HANG_UP: &str = r#"<?xml version="1.0" encoding="UTF-8"?><Response><Ha
 pub struct Instructions {
     /// Provider of the account.
     pub flavour: Flavour,
-    /// Base URL at which the carrier reaches this node, without a trailing slash.
-    pub public: String,
+    pub(crate) addresses: Addresses,
     /// Guard that creates the tokens of SignalWire's media sockets.
     pub guard: Arc<Guard>,
 }
 
 impl Instructions {
-    fn at(&self, path: &str) -> String {
-        format!("{}/carriers/{}/{path}", self.public, self.flavour.name())
-    }
-
-    /// Returns a report address of a call, for one kind of report.
-    fn reports(&self, path: &str, attempt: AttemptId, status_token: &str) -> String {
-        self.at(&format!("{path}/{attempt}/{status_token}"))
-    }
-
-    /// Returns the status address of a call's own leg.
-    pub fn status_url(&self, attempt: AttemptId, status_token: &str) -> String {
-        self.reports("status", attempt, status_token)
-    }
-
-    /// Returns the address for the report of who answered.
-    pub fn machine_url(&self, attempt: AttemptId, status_token: &str) -> String {
-        self.reports("machine", attempt, status_token)
-    }
-
-    /// Returns the status address of the destination that a call is to be joined with.
-    pub(crate) fn conference_url(&self, which: Try, status_token: &str) -> String {
-        self.at(&format!("conference/{}/{status_token}", conferences::name(which)))
-    }
-
-    /// Returns the address of sealed instructions.
-    pub fn document_url(&self, sealed: &str) -> String {
-        self.at(&format!("document/{sealed}"))
-    }
-
     /// Connects the call with its media socket. When that is lost, the carrier asks for further instructions.
     /// Any node may receive the request, because the call's own node may be down.
     pub fn stream(&self, attempt: AttemptId, media_token: &str) -> String {
@@ -105,30 +70,29 @@ impl Instructions {
             Flavour::Twilio => ASKS_AGAIN,
             Flavour::SignalWire => "",
         };
-        escaped(&format!("{}{again}", self.at(&format!("back/{token}"))))
+        escaped(&format!("{}{again}", self.addresses.at(&format!("back/{token}"))))
     }
 
     fn connect(&self, attempt: AttemptId, media_token: &str) -> String {
-        let name = self.flavour.name();
-        let path = format!("/carriers/{name}/media/{attempt}.{media_token}");
-        let address = escaped(&format!("{}{path}", socket_address(&self.public)));
+        let token = format!("{attempt}.{media_token}");
+        let address = escaped(&self.addresses.media(attempt, media_token));
         let shown = match self.flavour {
             // Twilio signs the request that opens the socket.
             Flavour::Twilio => String::new(),
             Flavour::SignalWire => {
-                let token = escaped(&self.guard.bearer(&path));
-                format!(r#" authBearerToken="{token}" codec="PCMU@8000h""#)
+                let bearer = escaped(&self.guard.bearer(&self.addresses.path(&format!("media/{token}"))));
+                format!(r#" authBearerToken="{bearer}" codec="PCMU@8000h""#)
             }
         };
-        let back = self.asked_back(&format!("{attempt}.{media_token}"));
+        let back = self.asked_back(&token);
         format!(r#"<Connect><Stream url="{address}"{shown}/></Connect><Redirect method="POST">{back}</Redirect>"#)
     }
 
     /// Transfers the call. The carrier reports when the destination answers. At the end it asks for
     /// instructions, which bring the caller back if nobody answered.
     pub fn handed_on(&self, back: &WayBack, to: &Destination, from: Option<&PhoneNumber>) -> String {
-        let action = self.result_url(back);
-        let answered = escaped(&self.reports("handed", back.attempt, &back.status_token));
+        let action = escaped(&self.addresses.transfer(back));
+        let answered = escaped(&self.addresses.reports("handed", back));
         let caller_id = from.map_or_else(String::new, |from| format!(r#" callerId="{}""#, escaped(from.as_str())));
         let noun = match to {
             Destination::Phone(_) => "Number",
@@ -136,34 +100,24 @@ impl Instructions {
         };
         let called = escaped(to.as_str());
         response(&format!(
-            r#"<Dial timeout="{TRANSFER_RINGS_SECONDS}"{caller_id} action="{action}" method="POST"><{noun} statusCallbackEvent="answered" statusCallback="{answered}" statusCallbackMethod="POST">{called}</{noun}></Dial>"#
+            r#"<Dial timeout="{RINGS_SECONDS}"{caller_id} action="{action}" method="POST"><{noun} statusCallbackEvent="answered" statusCallback="{answered}" statusCallbackMethod="POST">{called}</{noun}></Dial>"#
         ))
     }
 
     /// Has the call's SIP peer call an address by itself. At the end the carrier asks for instructions, as after
     /// [`Self::handed_on`].
     pub fn referred(&self, back: &WayBack, address: &str) -> String {
-        let (action, address) = (self.result_url(back), escaped(address));
+        let (action, address) = (escaped(&self.addresses.transfer(back)), escaped(address));
         response(&format!(
             r#"<Refer action="{action}" method="POST"><Sip>{address}</Sip></Refer>"#
         ))
     }
 
-    /// Returns the escaped address for the result of a transfer.
-    fn result_url(&self, back: &WayBack) -> String {
-        let WayBack {
-            attempt,
-            status_token,
-            media_token,
-        } = back;
-        escaped(&self.at(&format!("transfer/{attempt}.{media_token}/{status_token}")))
-    }
-
     /// Joins a call with the others in the try's conference, which ends when one of them leaves. Waiting
     /// participants hear silence.
-    pub(crate) fn conference(&self, (attempt, try_no): Try) -> String {
+    pub(crate) fn conference(&self, Try { attempt, number }: Try) -> String {
         response(&format!(
-            r#"<Dial><Conference beep="false" waitUrl="" startConferenceOnEnter="true" endConferenceOnExit="true">ringback-{attempt}-{try_no}</Conference></Dial>"#
+            r#"<Dial><Conference beep="false" waitUrl="" startConferenceOnEnter="true" endConferenceOnExit="true">ringback-{attempt}-{number}</Conference></Dial>"#
         ))
     }
 }
@@ -210,7 +164,7 @@ mod tests {
         };
         Instructions {
             flavour,
-            public: public.to_owned(),
+            addresses: Addresses::new(public, flavour.name()).unwrap(),
             guard: Arc::new(Guard::new(&account, public)),
         }
     }
@@ -285,7 +239,7 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("callerId"), "{text}");
-        let text = instructions.conference((attempt, 2));
+        let text = instructions.conference(Try { attempt, number: 2 });
         assert!(text.contains(&format!(">ringback-{attempt}-2</Conference>")), "{text}");
     }
 
@@ -306,10 +260,11 @@ mod tests {
 
     #[test]
     fn no_address_breaks_out_of_its_attribute() {
-        let text = instructions(Flavour::Twilio, r#"https://a/"/><Hangup/>&"#).stream(AttemptId::new(), "proof");
-        assert!(
-            text.contains(r#"url="wss://a/&quot;/>&lt;Hangup/>&amp;/carriers"#),
-            "{text}"
-        );
+        let instructions = instructions(Flavour::Twilio, r#"https://a/"/><Hangup/>&"#);
+        let text = instructions.stream(AttemptId::new(), "proof");
+        let url = r#"url="wss://a/%22/%3E%3CHangup/%3E&amp;/carriers"#;
+        assert!(text.contains(url), "{text}");
+        let text = instructions.referred(&back(), r#"sip:a"/><Hangup/>&"#);
+        assert!(text.contains("<Sip>sip:a&quot;/>&lt;Hangup/>&amp;</Sip>"), "{text}");
     }
 }

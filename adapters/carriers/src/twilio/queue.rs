@@ -4,17 +4,13 @@
 //!
 //! Source: <https://www.twilio.com/docs/voice/api/call-resource#create-a-call-resource>
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Mutex, time::Duration};
 
 use domain::ports::carrier::{CallProgress, CarrierCallId, EndCause};
 use tokio::time::sleep;
 
 use super::client::TwilioCarrier;
-use crate::webhooks::conferences::Joins;
+use crate::{lock::locked, webhooks::conferences::Joins};
 
 /// Maximum wait for the start of a call. Twilio starts one a second per account unless it grants more.
 const STARTED_WITHIN: Duration = Duration::from_secs(10);
@@ -36,14 +32,9 @@ enum Place {
 pub(super) struct Queue(Mutex<HashMap<CarrierCallId, Place>>);
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, HashMap<CarrierCallId, Place>> {
-        // A panic cannot leave the map half-changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Interprets a report about a call, which stops waiting.
     pub(super) fn told(&self, call: Option<&CarrierCallId>, progress: CallProgress) -> CallProgress {
-        let place = call.and_then(|call| self.lock().remove(call));
+        let place = call.and_then(|call| locked(&self.0).remove(call));
         match (place, progress) {
             (Some(Place::Cancelled), CallProgress::Ended(EndCause::Canceled)) => {
                 CallProgress::Ended(EndCause::Failed(STALE.to_owned()))
@@ -53,7 +44,7 @@ impl Queue {
     }
 
     fn waits(&self, call: &CarrierCallId) -> bool {
-        self.lock().get(call) == Some(&Place::Waits)
+        locked(&self.0).get(call) == Some(&Place::Waits)
     }
 }
 
@@ -61,18 +52,18 @@ impl TwilioCarrier {
     /// Watches a placed call until it starts.
     pub(super) fn watch(&self, call: &CarrierCallId) {
         let (carrier, call) = (self.clone(), call.clone());
-        carrier.queue.lock().insert(call.clone(), Place::Waits);
+        locked(&carrier.queue.0).insert(call.clone(), Place::Waits);
         tokio::spawn(async move {
             sleep(STARTED_WITHIN).await;
             // Its reports may be lost, so the carrier is asked.
             if carrier.queue.waits(&call) && carrier.is_queued(&call).await {
-                carrier.queue.lock().insert(call.clone(), Place::Cancelled);
+                locked(&carrier.queue.0).insert(call.clone(), Place::Cancelled);
                 if let Err(error) = carrier.hang_up_leg(&call).await {
                     tracing::warn!(%error, "cancellation of a queued call failed");
                 }
                 sleep(REPORTED_WITHIN).await;
             }
-            carrier.queue.lock().remove(&call);
+            locked(&carrier.queue.0).remove(&call);
         });
     }
 }
@@ -86,7 +77,7 @@ mod tests {
         let (queue, call) = (Queue::default(), CarrierCallId("CA1".to_owned()));
         let cancelled = || CallProgress::Ended(EndCause::Canceled);
         assert_eq!(queue.told(Some(&call), cancelled()), cancelled());
-        queue.lock().insert(call.clone(), Place::Waits);
+        locked(&queue.0).insert(call.clone(), Place::Waits);
         assert!(queue.waits(&call));
         assert_eq!(queue.told(Some(&call), CallProgress::Placed), CallProgress::Placed);
         assert!(!queue.waits(&call));
@@ -94,7 +85,7 @@ mod tests {
             (EndCause::Canceled, EndCause::Failed(STALE.to_owned())),
             (EndCause::Busy, EndCause::Busy),
         ] {
-            queue.lock().insert(call.clone(), Place::Cancelled);
+            locked(&queue.0).insert(call.clone(), Place::Cancelled);
             let progress = queue.told(Some(&call), CallProgress::Ended(end));
             assert_eq!(progress, CallProgress::Ended(told));
         }

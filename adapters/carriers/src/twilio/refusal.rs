@@ -18,6 +18,9 @@ pub struct ErrorAnswer {
     pub code: Code,
     /// Text of the error.
     pub message: String,
+    /// Error codes with a meaning of their own at this carrier.
+    #[serde(skip)]
+    own: &'static Codes,
 }
 
 /// An error code; SignalWire writes some as text.
@@ -57,33 +60,17 @@ impl Refusal for ErrorAnswer {
     }
 
     fn concerns(&self, _: StatusCode) -> Option<Concerns> {
-        look_up(CODES, &self.code())
+        look_up(self.own, &self.code()).or_else(|| look_up(CODES, &self.code()))
     }
 }
 
-/// An error response of SignalWire.
-#[derive(Debug)]
-pub struct SignalWireAnswer(ErrorAnswer);
-
-impl Refusal for SignalWireAnswer {
-    fn read(body: &[u8]) -> Self {
-        Self(ErrorAnswer::read(body))
-    }
-
-    fn of_wish(&self, status: StatusCode) -> CarrierError {
-        self.0.of_wish(status)
-    }
-
-    fn code(&self) -> Cow<'_, str> {
-        self.0.code()
-    }
-
-    fn words(&self) -> &str {
-        self.0.words()
-    }
-
-    fn concerns(&self, status: StatusCode) -> Option<Concerns> {
-        look_up(SIGNALWIRE_CODES, &self.code()).or_else(|| self.0.concerns(status))
+impl ErrorAnswer {
+    /// Reads an error response of SignalWire.
+    pub fn of_signalwire(body: &[u8]) -> Self {
+        Self {
+            own: SIGNALWIRE_CODES,
+            ..Self::read(body)
+        }
     }
 }
 
@@ -247,7 +234,7 @@ mod tests {
     fn signalwire_has_meanings_of_its_own() {
         let of_code = |code: u64| {
             let body = format!(r#"{{"code":"{code}","message":"no"}}"#);
-            SignalWireAnswer::read(body.as_bytes()).of_dial(StatusCode::UNPROCESSABLE_ENTITY, None)
+            ErrorAnswer::of_signalwire(body.as_bytes()).of_dial(StatusCode::UNPROCESSABLE_ENTITY, None)
         };
         for code in [4_001, 10_000, 10_001, 10_002, 10_003, 10_004, 21_210, 21_212] {
             assert!(matches!(of_code(code), DialError::AccountRefused(_)), "{code}");

@@ -2,30 +2,19 @@
 //!
 //! Source: <https://www.twilio.com/docs/voice/media-streams/websocket-messages>
 
-use std::borrow::Cow;
-
 use domain::ports::media_leg::{LegAbilities, OutboundItem};
 use media::format::LineFormat;
 use serde::Deserialize;
 
 pub use crate::protocol::json_stream::{clear, mark, media};
 use crate::protocol::{
-    Event, MediaMessage, MediaProtocol, MediaWriter, MessageError, Start, ignored_or,
-    json_stream::{DigitBody, MarkBody, MediaBody, digit},
-    key, named,
-    number::Written,
+    Event, MediaMessage, MediaProtocol, MediaWriter, MessageError, PLAYER, Start,
+    json_stream::{self, FormatBody, Said, digit},
+    named,
 };
 
 /// Encoding and sample rate of every stream.
 pub const FORMAT: LineFormat = LineFormat::MULAW_8000;
-
-/// Abilities of the far end of Twilio's own streams.
-pub const ABILITIES: LegAbilities = LegAbilities {
-    buffers: true,
-    marks: true,
-    clear: true,
-    digits: false,
-};
 
 /// Maximum audio in one outgoing message, in bytes: 2 s, which stays below half of the 64 KiB that a message may have.
 pub const MAX_AUDIO_BYTES: usize = 16_000;
@@ -48,7 +37,7 @@ impl MediaProtocol for TwilioProtocol {
     fn abilities(&self) -> LegAbilities {
         LegAbilities {
             digits: self.presses_keys,
-            ..ABILITIES
+            ..PLAYER
         }
     }
 
@@ -69,32 +58,19 @@ struct TwilioWriter {
 impl MediaWriter for TwilioWriter {
     fn write(&mut self, item: &OutboundItem, messages: &mut Vec<MediaMessage>) {
         let stream = &self.stream;
-        match item {
+        messages.push(MediaMessage::Text(match item {
             OutboundItem::Audio(audio) => {
                 let pieces = audio.chunks(MAX_AUDIO_BYTES);
                 messages.extend(pieces.map(|piece| MediaMessage::Text(media(stream, piece))));
+                return;
             }
-            OutboundItem::Mark(name) => messages.push(MediaMessage::Text(mark(stream, name))),
-            OutboundItem::Clear => messages.push(MediaMessage::Text(clear(stream))),
+            OutboundItem::Mark(name) => mark(stream, name),
+            OutboundItem::Clear => clear(stream),
             // <https://signalwire.com/docs/compatibility-api/cxml/voice/stream>
-            OutboundItem::Digit(key) if self.presses_keys => messages.push(MediaMessage::Text(digit(stream, *key))),
-            OutboundItem::Digit(_) | OutboundItem::Close => {}
-        }
+            OutboundItem::Digit(key) if self.presses_keys => digit(stream, *key),
+            OutboundItem::Digit(_) | OutboundItem::Close => return,
+        }));
     }
-}
-
-/// Every message, parsed in one pass.
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow)]
-    event: Cow<'a, str>,
-    #[serde(borrow)]
-    media: Option<MediaBody<'a>>,
-    #[serde(borrow)]
-    mark: Option<MarkBody<'a>>,
-    #[serde(borrow)]
-    dtmf: Option<DigitBody<'a>>,
-    start: Option<StartBody>,
 }
 
 #[derive(Deserialize)]
@@ -105,43 +81,19 @@ struct StartBody {
     media_format: FormatBody,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FormatBody {
-    encoding: String,
-    sample_rate: Written,
-    channels: Written,
-}
-
 /// Parses one text message. An unknown event is [`Event::Ignored`], whatever else the message contains.
 pub fn parse(text: &str) -> Result<Event, MessageError> {
-    let message: Message<'_> = match serde_json::from_str(text) {
-        Ok(message) => message,
-        Err(error) => return ignored_or(text, &error, &KNOWN),
-    };
-    match message.event.as_ref() {
-        "media" => message
-            .media
-            .ok_or(MessageError::Incomplete("media"))?
-            .event(|audio| audio),
-        "mark" => message.mark.ok_or(MessageError::Incomplete("mark"))?.event(),
-        "dtmf" => Ok(key(&message.dtmf.ok_or(MessageError::Incomplete("dtmf"))?.digit)),
-        "start" => start_event(message.start.ok_or(MessageError::Incomplete("start"))?),
-        "stop" => Ok(Event::Stop),
-        _ => Ok(Event::Ignored),
+    match json_stream::parse(text, &KNOWN, |audio| audio)? {
+        Said::Event(event) => Ok(event),
+        Said::Start(start, _) => start_event(start),
+        Said::Error(_) => Ok(Event::Ignored),
     }
 }
 
 fn start_event(start: StartBody) -> Result<Event, MessageError> {
     let format = start.media_format;
-    let (rate, channels) = (format.sample_rate.to_string(), format.channels.to_string());
-    if format.encoding != "audio/x-mulaw" || rate != "8000" || channels != "1" {
-        return Err(MessageError::Format {
-            encoding: format.encoding,
-            rate,
-            channels,
-            taken: "audio/x-mulaw at 8000 Hz mono",
-        });
+    if format.encoding != "audio/x-mulaw" || format.rate() != "8000" || !format.is_mono() {
+        return Err(format.refused("audio/x-mulaw at 8000 Hz mono"));
     }
     named("start.streamSid", &start.stream_sid)?;
     named("start.callSid", &start.call_sid)?;

@@ -18,7 +18,7 @@ use domain::{
 
 use super::{
     account::Flavour,
-    callback::{self, CallbackError, Dialed},
+    callback::{self, Dialed},
     client::TwilioCarrier,
     fields::Fields,
     instructions::{HANG_UP, reject},
@@ -74,12 +74,6 @@ fn hang_up() -> Response {
     instructions(HANG_UP.to_owned())
 }
 
-/// Returns the response to invalid webhook fields.
-#[expect(clippy::needless_pass_by_value, reason = "handed to map_err")]
-fn invalid(error: CallbackError) -> Response {
-    link::invalid(&error)
-}
-
 impl TwilioWebhooks {
     fn name(&self) -> &'static str {
         self.carrier.name()
@@ -107,7 +101,7 @@ impl Webhooks for TwilioWebhooks {
     }
 
     fn report(&self, at: &'static str, request: &Request) -> Result<LegReport, Response> {
-        let report = callback::report(&self.signed(at, request)?).map_err(invalid)?;
+        let report = callback::report(&self.signed(at, request)?)?;
         report.ok_or_else(|| {
             tracing::info!(carrier = self.name(), "status callback with an unknown status");
             link::taken()
@@ -120,7 +114,7 @@ impl Webhooks for TwilioWebhooks {
     }
 
     fn announcement(&self, request: &Request) -> Result<Announcement, Response> {
-        callback::announcement(&self.signed("inbound", request)?).map_err(invalid)
+        Ok(callback::announcement(&self.signed("inbound", request)?)?)
     }
 
     fn connect(&self, back: &WayBack) -> Response {
@@ -143,7 +137,7 @@ async fn machine(
     Path((attempt, proof)): Named,
     request: Request,
 ) -> Result<Response, Response> {
-    let report = callback::machine(&twilio.signed("machine", &request)?).map_err(invalid)?;
+    let report = callback::machine(&twilio.signed("machine", &request)?)?;
     let report = report.ok_or_else(link::taken)?;
     link.ensure_here(&attempt, Purpose::Status, &proof).await?;
     Ok(link.report(&attempt, proof, report).await)
@@ -173,8 +167,8 @@ async fn transfer(
     request: Request,
 ) -> Result<Response, Response> {
     let fields = twilio.signed("transfer", &request)?;
-    let leg = callback::call(&fields).map_err(invalid)?;
-    let dialed = callback::dialed(&fields).map_err(invalid)?;
+    let leg = callback::call(&fields)?;
+    let dialed = callback::dialed(&fields)?;
     let (Some((attempt, media_token)), Some(claim)) = (token.split_once('.'), Claim::parse(&token)) else {
         return Err(link::no_attempt());
     };
@@ -192,13 +186,10 @@ async fn transfer(
     if !answer.status().is_success() {
         return Err(answer);
     }
-    // A socket that no call takes would leave the caller in silence.
-    Ok(
-        match failed && matches!(link.takes_media(&claim).await, Some(Ok(())) | None) {
-            true => instructions(twilio.carrier.instructions.stream(claim.attempt, media_token)),
-            false => hang_up(),
-        },
-    )
+    Ok(match failed && link.may_open_media(&claim).await {
+        true => instructions(twilio.carrier.instructions.stream(claim.attempt, media_token)),
+        false => hang_up(),
+    })
 }
 
 /// Handles a call that lost its media socket and asks for instructions.
@@ -220,7 +211,7 @@ async fn back_again(
     tried: Tried,
     request: Request,
 ) -> Result<Response, Response> {
-    let leg = callback::call(&twilio.signed("back", &request)?).map_err(invalid)?;
+    let leg = callback::call(&twilio.signed("back", &request)?)?;
     // A value that we never wrote counts as the last time.
     let asked = asked.parse().unwrap_or(u32::MAX);
     Ok(twilio.goes_on(&link, &token, asked, tried, leg).await)
@@ -286,8 +277,7 @@ async fn media(
     headers: HeaderMap,
     socket: Upgrade,
 ) -> Response {
-    let asked = uri.path_and_query().map_or("", |asked| asked.as_str());
-    if !twilio.guard.admits_socket(asked, &headers) {
+    if !twilio.guard.admits_socket(webhooks::asked(&uri), &headers) {
         return link::forged(twilio.name(), "media");
     }
     let presses_keys = twilio.carrier.instructions.flavour == Flavour::SignalWire;

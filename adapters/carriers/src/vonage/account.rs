@@ -4,7 +4,13 @@ use domain::phone_number::PhoneNumber;
 use media::format::{Encoding, LineFormat};
 
 use super::token::ApplicationKey;
-use crate::kind::variables::{SettingsError, Variables};
+use crate::{
+    kind::{
+        Choice,
+        variables::{SettingsError, Variables},
+    },
+    webhooks::{StreamTokens, stream_tokens::Form},
+};
 use net::key::Key;
 
 /// Name of the carrier in settings, routes and stored rows.
@@ -34,16 +40,20 @@ pub struct VonageAccount {
 impl VonageAccount {
     /// Reads the account.
     pub(super) fn read(variables: &Variables<'_>) -> Result<Self, SettingsError> {
-        let address = variables.address("VONAGE_BASE_URL")?;
         Ok(Self {
-            base_url: address.unwrap_or_else(|| BASE_URL.to_owned()),
+            base_url: variables.api("VONAGE_BASE_URL", BASE_URL)?,
             application: variables.needed("VONAGE_APPLICATION_ID")?,
             key: application_key(&variables.needed("VONAGE_PRIVATE_KEY")?)?,
             signature_secret: variables.key("VONAGE_SIGNATURE_SECRET")?,
             from: variables.number("VONAGE_PHONE_NUMBER")?,
-            rate: variables.choice("VONAGE_SAMPLE_RATE", Rate::named, "8000 or 16000")?,
+            rate: variables.choice("VONAGE_SAMPLE_RATE")?,
         })
     }
+}
+
+/// Returns the tokens that Vonage presents when it opens a media socket. Its instructions contain them.
+pub fn stream_tokens(signature_secret: &str) -> StreamTokens {
+    StreamTokens::new(NAME, Form::Bearer, signature_secret)
 }
 
 /// Reads a key from its text or from the file at this path.
@@ -71,15 +81,11 @@ pub enum Rate {
     Wide,
 }
 
+impl Choice for Rate {
+    const ALL: &'static [(&'static str, Self)] = &[("8000", Self::Narrow), ("16000", Self::Wide)];
+}
+
 impl Rate {
-    /// Both rates.
-    pub const ALL: [Self; 2] = [Self::Narrow, Self::Wide];
-
-    /// Returns the rate with this number of samples per second, in digits.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|rate| rate.hz().to_string() == name)
-    }
-
     /// Returns the samples per second.
     pub fn hz(self) -> u32 {
         match self {

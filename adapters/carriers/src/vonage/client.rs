@@ -13,21 +13,21 @@ use domain::{
     },
     time::{Clock, Timestamp},
 };
-use reqwest::{Client, Method, RequestBuilder, Url};
+use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 
 use super::{
-    account::{NAME, VonageAccount},
+    account::{NAME, VonageAccount, stream_tokens},
     answers::{Call, CallList, Placed},
-    instructions::{Instructions, TRANSFER_RINGS_SECONDS, digits, endpoint},
+    instructions::{Instructions, digits, endpoint},
     refusal::ErrorAnswer,
     reopened::Reopened,
-    token::StreamTokens,
 };
 use crate::{
-    http::{self, Clients, SetupError, base, protocol},
+    http::{self, Clients, Refusal as _, SetupError, base, below, not_sent},
     webhooks::{
-        conferences::{self, Joins},
+        addresses::Addresses,
+        conferences::{self, Joins, RINGS_SECONDS},
         handovers::{Handovers, Try},
     },
 };
@@ -56,10 +56,6 @@ pub struct VonageCarrier {
 
 impl VonageCarrier {
     /// Creates the client of an account. Vonage reaches this node at `public`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if either URL is invalid.
     pub fn new(account: VonageAccount, public: &str, clock: Arc<dyn Clock>) -> Result<Self, SetupError> {
         let account = VonageAccount {
             base_url: base("carrier's address", &account.base_url)?,
@@ -68,8 +64,8 @@ impl VonageCarrier {
         Ok(Self {
             clients: Clients::new()?,
             instructions: Instructions {
-                public: base("public address", public)?,
-                tokens: StreamTokens::new(account.signature_secret.secret()),
+                addresses: Addresses::new(public, NAME)?,
+                tokens: stream_tokens(account.signature_secret.secret()),
                 rate: account.rate,
             },
             account,
@@ -80,34 +76,27 @@ impl VonageCarrier {
     }
 
     /// Builds a request below the URL of all calls. Returns an error if its token cannot be signed.
-    fn request(&self, client: &Client, method: Method, below: &[&str]) -> Result<RequestBuilder, String> {
-        let address = format!("{}/v1/calls", self.account.base_url);
-        let mut address = Url::parse(&address).map_err(|error| error.to_string())?;
-        if let Ok(mut path) = address.path_segments_mut() {
-            path.extend(below);
-        }
-        let now_seconds = self.clock.now().0.div_euclid(1_000_000);
+    fn request(&self, client: &Client, method: Method, path: &[&str]) -> Result<RequestBuilder, CarrierError> {
+        let address = below(&self.account.base_url, &[&["v1", "calls"], path].concat())?;
+        let now_seconds = self.clock.now().unix_seconds();
         let token = self.account.key.token(&self.account.application, now_seconds);
-        let token = token.map_err(|error| error.to_string())?;
+        let token = token.map_err(|error| CarrierError::Protocol(error.to_string()))?;
         Ok(client.request(method, address).bearer_auth(token))
     }
 
     /// Sends a request that may be repeated. Returns the body of the response.
-    async fn ask(&self, method: Method, below: &[&str], wish: Option<&Value>) -> Result<Vec<u8>, CarrierError> {
-        let mut request = self
-            .request(&self.clients.client, method, below)
-            .map_err(CarrierError::Protocol)?;
+    async fn ask(&self, method: Method, path: &[&str], wish: Option<&Value>) -> Result<Vec<u8>, CarrierError> {
+        let mut request = self.request(&self.clients.client, method, path)?;
         if let Some(wish) = wish {
             request = request.json(wish);
         }
-        http::ask::<ErrorAnswer>(request).await
+        http::ask(request, ErrorAnswer::read).await
     }
 
     /// Changes an active call. Returns `NotFound` if Vonage cannot have issued this id.
-    async fn change(&self, call: &CarrierCallId, below: &[&str], wish: &Value) -> Result<(), CarrierError> {
+    async fn change(&self, call: &CarrierCallId, part: &[&str], wish: &Value) -> Result<(), CarrierError> {
         let call = http::addressable(call)?;
-        let path: Vec<&str> = std::iter::once(&*call.0).chain(below.iter().copied()).collect();
-        match self.ask(Method::PUT, &path, Some(wish)).await {
+        match self.ask(Method::PUT, &[&[&*call.0], part].concat(), Some(wish)).await {
             Ok(_) => Ok(()),
             // A change may be refused because the call is over.
             Err(CarrierError::Refused(_)) if self.is_over(&call).await => Err(CarrierError::NotFound),
@@ -127,11 +116,13 @@ impl VonageCarrier {
         self.change(call, &[], &wish).await
     }
 
-    /// Places a call, once.
     async fn place(&self, order: &Value, last_look: &LastLook) -> Result<CarrierCallId, DialError> {
         let request = self.request(&self.clients.dialer, Method::POST, &[]);
-        let request = request.map_err(DialError::Unreachable)?;
-        http::place::<ErrorAnswer, _>(request.json(order), last_look, |placed: &Placed| &placed.uuid).await
+        let request = request.map_err(not_sent)?;
+        http::place(request.json(order), last_look, ErrorAnswer::read, |placed: &Placed| {
+            &placed.uuid
+        })
+        .await
     }
 
     fn order(&self, request: &DialRequest, from: &PhoneNumber) -> Value {
@@ -141,7 +132,7 @@ impl VonageCarrier {
             "to": [{ "type": "phone", "number": digits(&request.to) }],
             "from": { "type": "phone", "number": digits(from) },
             "ncco": self.instructions.stream(back.attempt, &back.media_token),
-            "event_url": [self.instructions.status_url(&back)],
+            "event_url": [self.instructions.addresses.status(&back)],
             "event_method": "POST",
             "ringing_timer": request.ring_timeout.as_secs().clamp(shortest, longest),
         });
@@ -163,9 +154,9 @@ impl VonageCarrier {
                 "to": [endpoint(&transfer.to)],
                 "from": { "type": "phone", "number": digits(from) },
                 "ncco": self.instructions.conversation(which),
-                "event_url": [self.instructions.conference_url(which, &transfer.back.status_token)],
+                "event_url": [self.instructions.addresses.conference(which, &transfer.back.status_token)],
                 "event_method": "POST",
-                "ringing_timer": TRANSFER_RINGS_SECONDS,
+                "ringing_timer": RINGS_SECONDS,
             });
             self.place(&order, &LastLook::default()).await
         };
@@ -174,13 +165,10 @@ impl VonageCarrier {
 
     /// Reads one page of the list of calls, newest first, after the first `behind` calls.
     async fn page(&self, behind: u64) -> Result<CallList, CarrierError> {
-        let request = self
-            .request(&self.clients.client, Method::GET, &[])
-            .map_err(CarrierError::Protocol)?;
+        let request = self.request(&self.clients.client, Method::GET, &[])?;
         let index = behind.to_string();
         let query = [("order", "desc"), ("page_size", PAGE), ("record_index", &index)];
-        let said = http::ask::<ErrorAnswer>(request.query(&query)).await?;
-        serde_json::from_slice(&said).map_err(|error| protocol(&error))
+        http::parse(Ok(http::ask(request.query(&query), ErrorAnswer::read).await?))
     }
 }
 

@@ -9,7 +9,10 @@ use domain::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{http::words::plain_words, webhooks::Announcement};
+use crate::{
+    http::words::plain_words,
+    webhooks::{Announcement, WebhookError},
+};
 
 /// Content of a webhook about a leg.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,17 +32,6 @@ pub enum News {
     Progress(CallProgress),
     /// The connection of a media socket was lost.
     Disconnected,
-}
-
-/// An invalid webhook.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EventError {
-    /// Not the expected JSON object.
-    #[error("malformed webhook: {0}")]
-    Malformed(String),
-    /// The id of the call is missing.
-    #[error("webhook without the `uuid` of a call")]
-    NoCall,
 }
 
 #[derive(Deserialize)]
@@ -62,17 +54,17 @@ struct Body {
 }
 
 impl Body {
-    fn read(body: &[u8]) -> Result<Self, EventError> {
+    fn read(body: &[u8]) -> Result<Self, WebhookError> {
         // Serde would parse a list as an object without any field.
         if body.trim_ascii_start().first() != Some(&b'{') {
-            return Err(EventError::Malformed("not a JSON object".to_owned()));
+            return Err(WebhookError::Malformed("not a JSON object".to_owned()));
         }
-        serde_json::from_slice(body).map_err(|error| EventError::Malformed(error.to_string()))
+        Ok(serde_json::from_slice(body)?)
     }
 
-    fn call(&self) -> Result<CarrierCallId, EventError> {
+    fn call(&self) -> Result<CarrierCallId, WebhookError> {
         let id = self.uuid.as_deref().or(self.call_uuid.as_deref());
-        id.and_then(CarrierCallId::checked).ok_or(EventError::NoCall)
+        id.and_then(CarrierCallId::checked).ok_or(WebhookError::Missing("uuid"))
     }
 
     fn news(&self) -> Option<News> {
@@ -107,11 +99,7 @@ fn refused(status: &str, detail: Option<&str>) -> EndCause {
 }
 
 /// Parses a webhook about a leg. Returns `None` if there is nothing that we act on, such as an unknown status.
-///
-/// # Errors
-///
-/// Returns an error if it is not a Vonage webhook.
-pub fn parse(body: &[u8]) -> Result<Option<Event>, EventError> {
+pub fn parse(body: &[u8]) -> Result<Option<Event>, WebhookError> {
     let body = Body::read(body)?;
     let Some(news) = body.news() else { return Ok(None) };
     Ok(Some(Event {
@@ -122,11 +110,7 @@ pub fn parse(body: &[u8]) -> Result<Option<Event>, EventError> {
 }
 
 /// Parses the announcement of an inbound call.
-///
-/// # Errors
-///
-/// Returns an error if it is not a Vonage webhook.
-pub fn announcement(body: &[u8]) -> Result<Announcement, EventError> {
+pub fn announcement(body: &[u8]) -> Result<Announcement, WebhookError> {
     let body = Body::read(body)?;
     Ok(Announcement {
         call: body.call()?,
@@ -244,7 +228,10 @@ mod tests {
         assert_eq!(read.to.unwrap().as_str(), "+15550000001");
         let withheld = announcement(body("anonymous", "desk").as_bytes()).unwrap();
         assert_eq!((withheld.from, withheld.to), (None, None));
-        assert_eq!(announcement(br#"{"from":"1","to":"2"}"#), Err(EventError::NoCall));
+        assert_eq!(
+            announcement(br#"{"from":"1","to":"2"}"#),
+            Err(WebhookError::Missing("uuid"))
+        );
     }
 
     #[test]
@@ -258,7 +245,7 @@ mod tests {
             r#"{"status":"answered","uuid":{}}"#,
         ] {
             assert!(
-                matches!(parse(body.as_bytes()), Err(EventError::Malformed(_))),
+                matches!(parse(body.as_bytes()), Err(WebhookError::Malformed(_))),
                 "{body}"
             );
         }
@@ -270,7 +257,7 @@ mod tests {
             json!("x".repeat(257)),
         ] {
             let body = json!({ "status": "answered", "uuid": id }).to_string();
-            assert_eq!(parse(body.as_bytes()), Err(EventError::NoCall), "{id}");
+            assert_eq!(parse(body.as_bytes()), Err(WebhookError::Missing("uuid")), "{id}");
         }
     }
 

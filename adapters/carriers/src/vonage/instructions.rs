@@ -9,17 +9,8 @@ use domain::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    account::{NAME, Rate},
-    token::StreamTokens,
-};
-use crate::{
-    http::socket_address,
-    webhooks::{conferences, handovers::Try},
-};
-
-/// Ring time of a transfer destination, in seconds.
-pub const TRANSFER_RINGS_SECONDS: u64 = 30;
+use super::account::Rate;
+use crate::webhooks::{StreamTokens, addresses::Addresses, conferences::RINGS_SECONDS, handovers::Try};
 
 /// Returns a number as Vonage writes it, without the plus.
 pub fn digits(number: &PhoneNumber) -> &str {
@@ -29,8 +20,7 @@ pub fn digits(number: &PhoneNumber) -> &str {
 /// Writer of instructions for one account's calls at a node.
 #[derive(Debug, Clone)]
 pub struct Instructions {
-    /// Base URL at which Vonage reaches this node, without a trailing slash.
-    pub public: String,
+    pub(crate) addresses: Addresses,
     /// Tokens that authenticate media sockets.
     pub tokens: StreamTokens,
     /// Sample rate of media sockets.
@@ -38,35 +28,20 @@ pub struct Instructions {
 }
 
 impl Instructions {
-    /// Returns the event address of a call's own leg.
-    pub fn status_url(&self, back: &WayBack) -> String {
-        let WayBack {
-            attempt, status_token, ..
-        } = back;
-        format!("{}/carriers/{NAME}/status/{attempt}/{status_token}", self.public)
-    }
-
-    /// Returns the event address of the destination that a call is to be joined with.
-    pub(crate) fn conference_url(&self, which: Try, status_token: &str) -> String {
-        let named = conferences::name(which);
-        format!("{}/carriers/{NAME}/conference/{named}/{status_token}", self.public)
-    }
-
     /// Connects the call with its media socket. If that cannot be opened or ends early, its events are
     /// answered with further instructions (`synchronous`). Without them Vonage would end the call.
     pub fn stream(&self, attempt: AttemptId, media_token: &str) -> Value {
-        let token = format!("{attempt}.{media_token}");
         let socket = json!({
             "type": "websocket",
-            "uri": format!("{}/carriers/{NAME}/media/{token}", socket_address(&self.public)),
+            "uri": self.addresses.media(attempt, media_token),
             "content-type": self.rate.content_type(),
             "headers": { "attempt": attempt.to_string() },
-            "authorization": { "type": "custom", "value": self.tokens.header(attempt) },
+            "authorization": { "type": "custom", "value": self.tokens.token(attempt) },
         });
         json!([{
             "action": "connect",
             "eventType": "synchronous",
-            "eventUrl": [format!("{}/carriers/{NAME}/stream/{token}", self.public)],
+            "eventUrl": [self.addresses.at(&format!("stream/{attempt}.{media_token}"))],
             "endpoint": [socket],
         }])
     }
@@ -74,20 +49,11 @@ impl Instructions {
     /// Transfers the call. Vonage reports the result to a separate address. The response brings the caller
     /// back if nobody answered.
     pub fn handed_on(&self, back: &WayBack, to: &Destination, from: Option<&PhoneNumber>) -> Value {
-        let WayBack {
-            attempt,
-            status_token,
-            media_token,
-        } = back;
-        let url = format!(
-            "{}/carriers/{NAME}/transfer/{attempt}.{media_token}/{status_token}",
-            self.public
-        );
         let mut action = json!({
             "action": "connect",
             "eventType": "synchronous",
-            "eventUrl": [url],
-            "timeout": TRANSFER_RINGS_SECONDS,
+            "eventUrl": [self.addresses.transfer(back)],
+            "timeout": RINGS_SECONDS,
             "endpoint": [endpoint(to)],
         });
         if let Some(from) = from {
@@ -97,8 +63,8 @@ impl Instructions {
     }
 
     /// Joins a call with the others in the try's conversation, which ends when one of them leaves.
-    pub(crate) fn conversation(&self, (attempt, try_no): Try) -> Value {
-        json!([{ "action": "conversation", "name": format!("ringback-{attempt}-{try_no}"), "endOnExit": true }])
+    pub(crate) fn conversation(&self, Try { attempt, number }: Try) -> Value {
+        json!([{ "action": "conversation", "name": format!("ringback-{attempt}-{number}"), "endOnExit": true }])
     }
 }
 
@@ -113,11 +79,12 @@ pub fn endpoint(to: &Destination) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vonage::account::stream_tokens;
 
     fn instructions() -> Instructions {
         Instructions {
-            public: "https://ringback.example/base".into(),
-            tokens: StreamTokens::new("secret"),
+            addresses: Addresses::new("https://ringback.example/base", "vonage").unwrap(),
+            tokens: stream_tokens("secret"),
             rate: Rate::Wide,
         }
     }

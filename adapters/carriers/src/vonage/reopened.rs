@@ -1,17 +1,15 @@
 //! Media sockets that Vonage was told to reopen when it reported their loss. The call requests the same by
 //! itself, and two new sockets for one loss would get in each other's way.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Mutex, time::Duration};
 
 use domain::id::AttemptId;
 use tokio::{
     sync::watch,
     time::{Instant, timeout},
 };
+
+use crate::lock::locked;
 
 /// Time during which reports count as the same loss.
 const SAME_LOSS: Duration = Duration::from_secs(10);
@@ -35,7 +33,7 @@ impl Default for Reopened {
 impl Reopened {
     /// Records that Vonage was told to reopen this attempt's socket.
     pub(super) fn tell(&self, attempt: AttemptId) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = locked(&self.told);
         told.retain(|_, at| at.elapsed() < SAME_LOSS);
         told.insert(attempt, Instant::now());
         drop(told);
@@ -43,7 +41,7 @@ impl Reopened {
     }
 
     fn take(&self, attempt: AttemptId) -> bool {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = locked(&self.told);
         told.remove(&attempt).is_some_and(|at| at.elapsed() < SAME_LOSS)
     }
 

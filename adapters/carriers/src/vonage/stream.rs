@@ -5,22 +5,16 @@
 
 use std::borrow::Cow;
 
-use domain::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
 use media::format::LineFormat;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::account::Rate;
+use crate::kind::Choice;
 use crate::protocol::{
-    Event, Media, MediaMessage, MediaProtocol, MediaWriter, MessageError, Start, ignored_or, key, named,
-};
-
-/// Abilities of the far end of a socket. It buffers at least 20 s, far more than is ever sent ahead.
-pub const ABILITIES: LegAbilities = LegAbilities {
-    buffers: true,
-    marks: true,
-    clear: true,
-    digits: false,
+    Event, MediaMessage, MediaProtocol, MediaWriter, MessageError, Start, audio,
+    framing::{FramedWriter, Lengths, Wording},
+    ignored_or, key, mark,
 };
 
 /// Length of an audio message, in milliseconds. Other lengths are heard as noise, or not at all.
@@ -98,8 +92,7 @@ impl MediaProtocol for VonageProtocol {
             ("websocket:dtmf", None) => Ok(key(&message.digit.ok_or(MessageError::Incomplete("digit"))?)),
             ("websocket:notify", _) => {
                 let id = message.payload.ok_or(MessageError::Incomplete("payload"))?.id;
-                named("payload.id", &id)?;
-                Ok(Event::Item(InboundItem::Mark(id.into_owned())))
+                mark("payload.id", id)
             }
             ("", None) => Err(MessageError::Malformed("message without an `event`".to_owned())),
             _ => Ok(Event::Ignored),
@@ -107,84 +100,42 @@ impl MediaProtocol for VonageProtocol {
     }
 
     fn read_binary(&mut self, message: &[u8]) -> Result<Event, MessageError> {
-        if message.is_empty() {
-            return Ok(Event::Ignored);
-        }
-        if !message.len().is_multiple_of(2) {
-            let length = message.len();
-            return Err(MessageError::Malformed(format!("{length} bytes are not whole samples")));
-        }
-        Ok(Event::Media(Media {
-            chunk: None,
-            timestamp_ms: None,
-            audio: message.to_vec(),
-        }))
-    }
-
-    fn abilities(&self) -> LegAbilities {
-        ABILITIES
+        audio(message, 2)
     }
 
     fn writer(&mut self, start: &Start) -> Box<dyn MediaWriter> {
-        Box::new(VonageWriter::new(start.format))
+        Box::new(writer(start.format))
     }
 }
 
-/// Writer of one socket. Audio shorter than a frame waits for more. Before a mark it is padded with silence,
-/// because nothing more may follow.
-struct VonageWriter {
-    frame_bytes: usize,
-    waiting: Vec<u8>,
+fn writer(format: LineFormat) -> FramedWriter<VonageWords> {
+    FramedWriter::new(VonageWords, format, Lengths::of_frames(format, FRAME_MS, FRAME_MS))
 }
 
-impl VonageWriter {
-    fn new(format: LineFormat) -> Self {
-        Self {
-            frame_bytes: format.bytes_for_ms(FRAME_MS),
-            waiting: Vec::new(),
-        }
-    }
-
-    fn audio(&mut self, audio: &[u8], messages: &mut Vec<MediaMessage>) {
-        self.waiting.extend_from_slice(audio);
-        let frames = self.waiting.chunks_exact(self.frame_bytes);
-        messages.extend(frames.map(|frame| MediaMessage::Binary(frame.to_vec())));
-        let whole = self.waiting.len() / self.frame_bytes * self.frame_bytes;
-        self.waiting.drain(..whole);
-    }
-
-    fn flush(&mut self, messages: &mut Vec<MediaMessage>) {
-        if !self.waiting.is_empty() {
-            let mut frame = std::mem::take(&mut self.waiting);
-            frame.resize(self.frame_bytes, 0);
-            messages.push(MediaMessage::Binary(frame));
-        }
-    }
-}
+/// The far end buffers at least 20 s, far more than is ever sent ahead.
+struct VonageWords;
 
 fn text(message: &Value) -> MediaMessage {
     MediaMessage::Text(message.to_string())
 }
 
-impl MediaWriter for VonageWriter {
-    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<MediaMessage>) {
-        match item {
-            OutboundItem::Audio(audio) => self.audio(audio, messages),
-            OutboundItem::Mark(name) => {
-                self.flush(messages);
-                messages.push(text(&json!({ "action": "notify", "payload": { "id": name } })));
-            }
-            OutboundItem::Clear => {
-                self.waiting.clear();
-                messages.push(text(&json!({ "action": "clear" })));
-            }
-            OutboundItem::Digit(_) | OutboundItem::Close => {}
-        }
+impl Wording for VonageWords {
+    fn audio(&self, piece: Vec<u8>) -> MediaMessage {
+        MediaMessage::Binary(piece)
+    }
+
+    fn mark(&self, name: &str) -> Option<MediaMessage> {
+        Some(text(&json!({ "action": "notify", "payload": { "id": name } })))
+    }
+
+    fn clear(&self) -> MediaMessage {
+        text(&json!({ "action": "clear" }))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::ports::media_leg::{InboundItem, OutboundItem};
     use proptest::prelude::*;
 
     use super::*;
@@ -197,7 +148,7 @@ mod tests {
     }
 
     fn written(rate: Rate, items: &[OutboundItem]) -> Vec<MediaMessage> {
-        let (mut writer, mut messages) = (VonageWriter::new(rate.format()), Vec::new());
+        let (mut writer, mut messages) = (super::writer(rate.format()), Vec::new());
         for item in items {
             writer.write(item, &mut messages);
         }

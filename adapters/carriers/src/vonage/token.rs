@@ -1,14 +1,10 @@
-//! Tokens of this side: the application's token for requests to Vonage (RS256), and the token that Vonage's
-//! media sockets return. Pure.
+//! The application's token for requests to Vonage (RS256). Pure.
 //!
 //! Source: `vonage_jwt` of the Vonage Python SDK, and <https://developer.vonage.com/en/getting-started/concepts/authentication>
 
 use std::{fmt, sync::Arc};
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
-use domain::id::AttemptId;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
-use ring::hmac;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -37,10 +33,6 @@ pub struct NotSigned;
 
 impl ApplicationKey {
     /// Parses a key in PEM (PKCS #8 or PKCS #1). Line breaks may be written as `\n`, as in env files.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the text contains no such key.
     pub fn from_pem(text: &str) -> Result<Self, NotAKey> {
         let pem = text.replace("\\n", "\n");
         let key = EncodingKey::from_rsa_pem(pem.as_bytes()).map_err(|_| NotAKey)?;
@@ -51,10 +43,6 @@ impl ApplicationKey {
     }
 
     /// Creates the application's token for one request, at a time in seconds since 1970.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the key cannot sign.
     pub fn token(&self, application: &str, now_seconds: i64) -> Result<String, NotSigned> {
         let claims = json!({
             "application_id": application, "iat": now_seconds, "exp": now_seconds + VALID_SECONDS,
@@ -64,42 +52,9 @@ impl ApplicationKey {
     }
 }
 
-/// Generator and verifier of the token that Vonage presents when it opens a media socket. Its instructions contain
-/// it. It depends on the account's signature secret, so that an address from a log is not enough to open one.
-#[derive(Clone)]
-pub struct StreamTokens(hmac::Key);
-
-impl fmt::Debug for StreamTokens {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("StreamTokens(…)")
-    }
-}
-
-fn message(attempt: AttemptId) -> String {
-    format!("vonage media stream {attempt}")
-}
-
-impl StreamTokens {
-    /// Creates the tokens of the account with this signature secret.
-    pub fn new(signature_secret: &str) -> Self {
-        Self(hmac::Key::new(hmac::HMAC_SHA256, signature_secret.as_bytes()))
-    }
-
-    /// Returns the `Authorization` header of the socket of an attempt's call.
-    pub fn header(&self, attempt: AttemptId) -> String {
-        let tag = hmac::sign(&self.0, message(attempt).as_bytes());
-        format!("Bearer {}", BASE64URL.encode(tag))
-    }
-
-    /// Returns whether this is that header. Takes the same time for every wrong one.
-    pub fn matches(&self, attempt: AttemptId, shown: &str) -> bool {
-        let tag = shown.strip_prefix("Bearer ").and_then(|tag| BASE64URL.decode(tag).ok());
-        tag.is_some_and(|tag| hmac::verify(&self.0, message(attempt).as_bytes(), &tag).is_ok())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
     use proptest::prelude::*;
     use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
     use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
@@ -147,28 +102,9 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_socket_s_token_is_for_one_attempt_of_one_account() {
-        let (tokens, id) = (StreamTokens::new("secret"), AttemptId::new());
-        let header = tokens.header(id);
-        assert!(tokens.matches(id, &header));
-        assert!(!tokens.matches(AttemptId::new(), &header));
-        assert!(!StreamTokens::new("another").matches(id, &header));
-        for wrong in [
-            "",
-            "Bearer ",
-            &header[1..],
-            &header[..header.len() - 1],
-            &format!("{header}A"),
-        ] {
-            assert!(!tokens.matches(id, wrong), "{wrong}");
-        }
-    }
-
     proptest! {
         #[test]
-        fn nothing_that_is_shown_makes_it_panic(shown in "\\PC{0,80}", pem in "\\PC{0,200}") {
-            prop_assert!(!StreamTokens::new("secret").matches(AttemptId::new(), &shown));
+        fn no_text_makes_the_reader_panic(pem in "\\PC{0,200}") {
             prop_assert!(ApplicationKey::from_pem(&pem).is_err());
         }
     }

@@ -22,7 +22,7 @@ use tokio::time::sleep;
 use super::{
     account::NAME,
     client::VonageCarrier,
-    event::{self, Event, EventError, News},
+    event::{self, Event, News},
     signature::{SignatureError, WebhookKey},
     stream::VonageProtocol,
 };
@@ -30,7 +30,6 @@ use crate::{
     link::{self, CarrierLink, Upgrade, media_socket::Claim},
     webhooks::{self, Announcement, Request, Webhooks, conferences, taken_calls::TakenCalls},
 };
-use net::log_gate;
 
 /// Pause between questions to a call that may not have noticed the loss of its socket yet …
 const ASK_AGAIN: Duration = Duration::from_millis(250);
@@ -69,26 +68,17 @@ fn nothing_more() -> Response {
     Json(json!([])).into_response()
 }
 
-/// Returns the response to an invalid webhook.
-#[expect(clippy::needless_pass_by_value, reason = "handed to map_err")]
-fn invalid(error: EventError) -> Response {
-    link::invalid(&error)
-}
-
 impl VonageWebhooks {
     /// Verifies a webhook and returns its body. Vonage may send one without a signature after an error of its own,
     /// and sends it again after a 5xx. <https://github.com/Nexmo/nexmo-developer/pull/2848>
     fn signed<'a>(&self, at: &'static str, request: &'a Request) -> Result<&'a [u8], Response> {
         let body = request.body()?;
-        let now_seconds = self.clock.now().0.div_euclid(1_000_000);
+        let now_seconds = self.clock.now().unix_seconds();
         let verified = self
             .key
             .verify(request.header(AUTHORIZATION.as_str()), body, now_seconds);
         verified.map_err(|reason| {
-            if let Some(left_out) = log_gate::opens(NAME, "webhook") {
-                tracing::warn!(%reason, left_out, "Vonage webhook refused");
-            }
-            let forged = link::forged(NAME, at);
+            let forged = link::forged_webhook(NAME, at, &reason);
             match reason {
                 SignatureError::Missing => {
                     let message = "the webhook is not signed; sign it and send it again";
@@ -102,7 +92,7 @@ impl VonageWebhooks {
 
     /// Parses the event of a webhook. Returns the response to send if there is no event.
     fn event(&self, at: &'static str, request: &Request) -> Result<Event, Response> {
-        let event = event::parse(self.signed(at, request)?).map_err(invalid)?;
+        let event = event::parse(self.signed(at, request)?)?;
         event.ok_or_else(link::taken)
     }
 
@@ -138,7 +128,7 @@ impl Webhooks for VonageWebhooks {
     }
 
     fn announcement(&self, request: &Request) -> Result<Announcement, Response> {
-        event::announcement(self.signed("inbound", request)?).map_err(invalid)
+        Ok(event::announcement(self.signed("inbound", request)?)?)
     }
 
     fn connect(&self, back: &WayBack) -> Response {
@@ -175,9 +165,9 @@ async fn transfer(
             if !answer.status().is_success() {
                 return Err(answer);
             }
-            // A socket that no call takes would leave the caller in silence. Without instructions the call ends.
+            // Without instructions the call ends.
             match Claim::parse(&token) {
-                Some(claim) if matches!(link.takes_media(&claim).await, Some(Ok(())) | None) => vonage.stream(&claim),
+                Some(claim) if link.may_open_media(&claim).await => vonage.stream(&claim),
                 _ => nothing_more(),
             }
         }
@@ -215,10 +205,8 @@ async fn media(
     headers: HeaderMap,
     socket: Upgrade,
 ) -> Response {
-    let shown = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let tokens = &vonage.carrier.instructions.tokens;
-    let claim = Claim::parse(&token).zip(shown);
-    if !claim.is_some_and(|(claim, shown)| tokens.matches(claim.attempt, shown)) {
+    if !tokens.admit(&token, headers.get(AUTHORIZATION)) {
         return link::forged(NAME, "media");
     }
     link.media(&token, socket, Box::new(VonageProtocol)).await

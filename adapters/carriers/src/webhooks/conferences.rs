@@ -16,7 +16,6 @@ use crate::link::{self, CarrierLink};
 /// A carrier that dials transfer destinations as calls of their own.
 #[async_trait]
 pub(crate) trait Joins: Carrier + 'static {
-    /// Returns all transfers in progress.
     fn handovers(&self) -> &Handovers;
 
     /// Joins a caller with the destination of this try, which has answered.
@@ -26,16 +25,8 @@ pub(crate) trait Joins: Carrier + 'static {
     async fn hang_up_leg(&self, leg: &CarrierCallId) -> Result<(), CarrierError>;
 }
 
-/// Formats a try for the address of the destination's webhooks.
-pub(crate) fn name((attempt, try_no): Try) -> String {
-    format!("{attempt}.{try_no}")
-}
-
-/// Parses the try in an address.
-fn named(name: &str) -> Option<Try> {
-    let (attempt, try_no) = name.split_once('.')?;
-    Some((attempt.parse().ok()?, try_no.parse().ok()?))
-}
+/// Maximum ring time of a transfer destination, in seconds.
+pub(crate) const RINGS_SECONDS: u64 = 30;
 
 /// Dials a destination for a caller. Its webhooks may arrive before the dial's response, or instead of it. A
 /// leg that still rings from an earlier try is hung up.
@@ -99,7 +90,7 @@ impl<C: Joins> Destination<C> {
     /// Parses the destination in an address.
     pub(crate) fn named(link: CarrierLink, carrier: &Arc<C>, name: &str, proof: String) -> Option<Self> {
         Some(Self {
-            which: named(name)?,
+            which: Try::parse(name)?,
             link,
             carrier: carrier.clone(),
             proof,
@@ -134,7 +125,7 @@ impl<C: Joins> Destination<C> {
     }
 
     async fn report(&self, progress: CallProgress) -> Response {
-        let attempt = self.which.0.to_string();
+        let attempt = self.which.attempt.to_string();
         self.link.report(&attempt, self.proof.clone(), progress.into()).await
     }
 }
@@ -188,24 +179,4 @@ pub(crate) fn failed(cause: &EndCause) -> CallProgress {
         EndCause::Failed(words) => words,
     };
     CallProgress::TransferFailed(words.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_names_a_try() {
-        let which = (AttemptId::new(), 7);
-        assert_eq!(named(&name(which)), Some(which));
-        let attempt = which.0;
-        for wrong in [
-            format!("{attempt}"),
-            format!("{attempt}.x"),
-            "x.1".to_owned(),
-            String::new(),
-        ] {
-            assert_eq!(named(&wrong), None, "{wrong}");
-        }
-    }
 }

@@ -2,18 +2,37 @@
 //! fails nor joins a later one, each caller is joined once, and no destination keeps ringing for a caller who
 //! has hung up.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeMap, fmt, sync::Mutex};
 
 use domain::{id::AttemptId, ports::carrier::CarrierCallId};
+
+use crate::lock::locked;
 
 /// Attempts that are remembered; the oldest is dropped first.
 const REMEMBERED: usize = 4_096;
 
-/// A try to transfer a call: the attempt, and the number of the try within it.
-pub(crate) type Try = (AttemptId, u32);
+/// A try to transfer a call. It is written as `{attempt}.{number}`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Try {
+    pub(crate) attempt: AttemptId,
+    /// Number of the try within the attempt.
+    pub(crate) number: u32,
+}
+
+impl fmt::Display for Try {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.attempt, self.number)
+    }
+}
+
+impl Try {
+    /// Parses the try in an address.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (attempt, number) = text.split_once('.')?;
+        let (attempt, number) = (attempt.parse().ok()?, number.parse().ok()?);
+        Some(Self { attempt, number })
+    }
+}
 
 /// Way in which the two legs are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +54,7 @@ enum Stage {
 /// Latest transfer try of a call.
 #[derive(Debug, Clone)]
 struct Handover {
-    try_no: u32,
+    number: u32,
     joining: Joining,
     caller: CarrierCallId,
     /// Destination's leg, once known.
@@ -72,39 +91,34 @@ pub(crate) enum Answered {
 pub(crate) struct Handovers(Mutex<BTreeMap<AttemptId, Handover>>);
 
 impl Handovers {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<AttemptId, Handover>> {
-        // A panic cannot leave the map half-changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Starts a try to ring a destination for this caller.
     pub(crate) fn begin(&self, attempt: AttemptId, caller: &CarrierCallId, joining: Joining) -> Try {
-        let mut all = self.lock();
-        let try_no = all.get(&attempt).map_or(1, |last| last.try_no.wrapping_add(1));
+        let mut all = locked(&self.0);
+        let number = all.get(&attempt).map_or(1, |last| last.number.wrapping_add(1));
         while all.len() >= REMEMBERED && !all.contains_key(&attempt) {
             all.pop_first();
         }
         let handover = Handover {
-            try_no,
+            number,
             joining,
             caller: caller.clone(),
             destination: None,
             stage: Stage::Rings,
         };
         all.insert(attempt, handover);
-        (attempt, try_no)
+        Try { attempt, number }
     }
 
     /// Abandons the current try before another one. Returns the leg that still rings, if known.
     pub(crate) fn abandon(&self, attempt: AttemptId) -> Option<CarrierCallId> {
-        self.lock().get_mut(&attempt)?.let_go()
+        locked(&self.0).get_mut(&attempt)?.let_go()
     }
 
     /// Calls `act` with the handover of this try, unless it has failed or a later try has replaced it.
-    fn with<T>(&self, (attempt, try_no): Try, act: impl FnOnce(&mut Handover) -> T) -> Option<T> {
-        let mut all = self.lock();
-        let handover = all.get_mut(&attempt)?;
-        (handover.try_no == try_no && handover.stage != Stage::Failed).then(|| act(handover))
+    fn with<T>(&self, which: Try, act: impl FnOnce(&mut Handover) -> T) -> Option<T> {
+        let mut all = locked(&self.0);
+        let handover = all.get_mut(&which.attempt)?;
+        (handover.number == which.number && handover.stage != Stage::Failed).then(|| act(handover))
     }
 
     /// Records the name of the destination's leg. Returns false if nobody waits for it any more, or if
@@ -150,8 +164,8 @@ impl Handovers {
 
     /// Records that a caller talks with a destination, whichever it is.
     pub(crate) fn caller_bridged(&self, attempt: AttemptId) -> bool {
-        let latest = self.lock().get(&attempt).map(|handover| handover.try_no);
-        latest.is_some_and(|try_no| self.bridged((attempt, try_no)))
+        let latest = locked(&self.0).get(&attempt).map(|handover| handover.number);
+        latest.is_some_and(|number| self.bridged(Try { attempt, number }))
     }
 
     /// Marks the try as failed at any stage. Returns whether the try was still active.
@@ -172,7 +186,7 @@ impl Handovers {
 
     /// Handles a caller who has hung up. Returns the leg that still rings, if known.
     pub(crate) fn caller_left(&self, caller: &CarrierCallId) -> Option<CarrierCallId> {
-        let mut all = self.lock();
+        let mut all = locked(&self.0);
         let handover = all.values_mut().find(|handover| handover.caller == *caller)?;
         handover.let_go()
     }
@@ -272,11 +286,26 @@ mod tests {
     }
 
     #[test]
+    fn an_address_names_a_try() {
+        let attempt = AttemptId::new();
+        let which = Try { attempt, number: 7 };
+        assert_eq!(Try::parse(&which.to_string()), Some(which));
+        for wrong in [
+            format!("{attempt}"),
+            format!("{attempt}.x"),
+            "x.1".to_owned(),
+            String::new(),
+        ] {
+            assert_eq!(Try::parse(&wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
     fn only_so_many_are_remembered() {
         let all = Handovers::default();
         for _ in 0..REMEMBERED + 10 {
             all.begin(AttemptId::new(), &leg("caller"), Joining::ByUs);
         }
-        assert_eq!(all.lock().len(), REMEMBERED);
+        assert_eq!(locked(&all.0).len(), REMEMBERED);
     }
 }

@@ -3,10 +3,12 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
 use domain::ports::carrier::{CallProgress, CarrierCallId, LegReport, WayBack};
+
+use crate::lock::locked;
 
 /// Calls that are remembered; the oldest is dropped first.
 const REMEMBERED: usize = 4_096;
@@ -29,7 +31,7 @@ pub(crate) struct TakenCalls(Mutex<Calls>);
 impl TakenCalls {
     /// Remembers an accepted call. Returns its end if that was already reported.
     pub(crate) fn remember(&self, call: CarrierCallId, back: WayBack) -> Option<LegReport> {
-        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = locked(&self.0);
         let end = calls.ends.iter().position(|(ended, _)| *ended == call);
         let end = end.and_then(|at| calls.ends.remove(at)).map(|(_, report)| report);
         if calls.ways.insert(call.clone(), back).is_none() {
@@ -45,13 +47,13 @@ impl TakenCalls {
 
     /// Returns whether this node accepted the call.
     pub(crate) fn knows(&self, call: &CarrierCallId) -> bool {
-        let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = locked(&self.0);
         calls.ways.contains_key(call)
     }
 
     /// Returns the way back of a reported call, if it was accepted. Otherwise keeps an end until the call is accepted.
     pub(crate) fn way_back(&self, call: &CarrierCallId, progress: &CallProgress) -> Option<WayBack> {
-        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = locked(&self.0);
         let back = calls.ways.get(call).cloned();
         if back.is_none() && matches!(progress, CallProgress::Ended(_)) {
             let (id, progress) = (call.clone(), progress.clone());

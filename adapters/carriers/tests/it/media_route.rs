@@ -405,7 +405,7 @@ async fn the_call_closes_its_leg_by_a_word_or_by_letting_go() {
         let leg = MediaLeg {
             call: None,
             format: media::format::LineFormat::MULAW_8000,
-            abilities: carriers::twilio::stream::ABILITIES,
+            abilities: carriers::protocol::PLAYER,
             inbound: queue,
             outbound,
         };

@@ -45,6 +45,7 @@ struct Spoken<'a> {
 }
 
 /// Values of a setting.
+#[derive(Clone, Copy)]
 struct Setting {
     /// The voice's own.
     own: Option<f64>,

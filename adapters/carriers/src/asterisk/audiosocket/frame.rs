@@ -34,17 +34,14 @@ pub enum Frame {
 
 /// A malformed AudioSocket frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum FrameError {
-    /// A UUID that does not have 16 bytes.
     #[error("UUID has {0} bytes instead of 16")]
     Uuid(usize),
-    /// A key that does not have one byte.
     #[error("key has {0} bytes instead of 1")]
     Digit(usize),
-    /// Audio with half a sample.
     #[error("audio has {0} bytes, which is not a whole number of 16-bit samples")]
     Audio(usize),
-    /// Audio at another rate than the requested one.
     #[error("audio of type {0:#04x}; only 8 kHz (0x10) is accepted")]
     Rate(u8),
 }
@@ -62,10 +59,6 @@ impl Decoder {
     }
 
     /// Takes the next complete frame.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the frame is malformed.
     pub fn take(&mut self) -> Result<Option<Frame>, FrameError> {
         let &[kind, high, low, ..] = &*self.waiting else {
             return Ok(None);

@@ -1,46 +1,34 @@
 //! UUIDs that AudioSocket connections present: random, issued for one call, and valid for one connection.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Mutex};
 
 use domain::{id::AttemptId, ports::carrier::WayBack};
 use uuid::Uuid;
 
-use crate::link::media_socket::Claim;
+use crate::{link::media_socket::Claim, lock::locked};
 
 /// Tickets that were not presented yet, at most one per call.
 #[derive(Debug, Default)]
 pub struct Tickets(Mutex<HashMap<Uuid, Claim>>);
 
 impl Tickets {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Claim>> {
-        // A panic cannot leave this state half-changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Issues a ticket for a call. An earlier ticket of the same call becomes invalid.
     pub fn issue(&self, back: &WayBack) -> Uuid {
         let ticket = Uuid::new_v4();
-        let claim = Claim {
-            attempt: back.attempt,
-            proof: back.media_token.clone(),
-        };
-        let mut tickets = self.lock();
+        let mut tickets = locked(&self.0);
         tickets.retain(|_, claim| claim.attempt != back.attempt);
-        tickets.insert(ticket, claim);
+        tickets.insert(ticket, Claim::of(back));
         ticket
     }
 
     /// Returns the claim of a ticket, which then becomes invalid.
     pub fn redeem(&self, ticket: Uuid) -> Option<Claim> {
-        self.lock().remove(&ticket)
+        locked(&self.0).remove(&ticket)
     }
 
     /// Removes the ticket of a finished call.
     pub fn forget(&self, attempt: AttemptId) {
-        self.lock().retain(|_, claim| claim.attempt != attempt);
+        locked(&self.0).retain(|_, claim| claim.attempt != attempt);
     }
 }
 

@@ -1,6 +1,9 @@
 //! Updates a call at an Asterisk from a list of channels, after events were missed. Pure.
 
-use super::{CallState, Handing, Listed, Media, Step};
+use super::{
+    event::{Listed, Step},
+    state::{CallState, Handing, Media},
+};
 use crate::asterisk::{cause::Gone, names::Part};
 
 impl CallState {

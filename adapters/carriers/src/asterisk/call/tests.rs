@@ -1,8 +1,10 @@
 //! Tests of a call's state machine, with events in and out of order.
 
+use domain::ports::carrier::{CallProgress, CarrierError, EndCause, TransferKind};
 use proptest::prelude::*;
 
 use super::*;
+use crate::asterisk::{cause::Gone, names::Part};
 
 fn gone(cause: u64) -> Gone {
     Gone {

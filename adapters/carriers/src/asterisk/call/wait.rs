@@ -1,39 +1,12 @@
 //! Time limits for events that may never come. Without them, a caller could stay alone in a bridge for ever. Pure.
 
-use std::time::Duration;
-
 use domain::ports::carrier::CallProgress;
 
-use super::{CallState, Handing, Media, Stage, Step};
+use super::{
+    event::{Step, Wait},
+    state::{CallState, Handing, Media, Stage},
+};
 use crate::asterisk::{cause::Gone, names::Part};
-
-/// An event that a call waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
-    /// Progress of the dial.
-    Dial,
-    /// The transfer destination.
-    Peer,
-    /// The result of a SIP REFER. Asterisk reports only the end of the call, if the far end accepts.
-    Refer,
-    /// Anybody to talk with, for a caller who is alone.
-    SharedLimits,
-}
-
-impl Wait {
-    /// Returns the time limit. A call waits 45 s for bad news of a transfer and treats none as good news.
-    pub fn lasts(self) -> Duration {
-        Duration::from_secs(match self {
-            Self::Dial => 15 * 60,
-            // A destination rings for 30 s; Asterisk ends it by itself.
-            Self::Peer => 40,
-            // The same 30 s, plus time for the signalling.
-            Self::Refer => 35,
-            // A call asks for lost audio three times, for 8 s each.
-            Self::SharedLimits => 60,
-        })
-    }
-}
 
 impl CallState {
     /// Returns what the call waits for now.

@@ -16,10 +16,8 @@ const ANY_PER_SECOND: u64 = 200;
 /// Limit that a peer exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Excess {
-    /// Audio too far ahead of real time.
     #[error("audio more than {} s ahead of real time", AHEAD_MS / 1000)]
     Ahead,
-    /// Too many messages.
     #[error("too many messages")]
     Flood,
 }

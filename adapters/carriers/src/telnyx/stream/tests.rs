@@ -1,7 +1,7 @@
 //! Tests of every message of Telnyx's stream, intact and damaged.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use domain::ports::media_leg::InboundItem;
+use domain::ports::media_leg::{InboundItem, OutboundItem};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -146,7 +146,7 @@ fn a_corrupted_message_is_an_error_that_names_its_fault() {
 
 /// Returns the messages that a writer sends for these items.
 fn written(choice: LineChoice, items: &[OutboundItem]) -> Vec<Value> {
-    let (mut writer, mut messages) = (TelnyxWriter::new(choice), Vec::new());
+    let (mut writer, mut messages) = (super::writer(choice), Vec::new());
     for item in items {
         writer.write(item, &mut messages);
     }
@@ -241,7 +241,7 @@ proptest! {
         let whole = pieces.concat();
         prop_assert!(bytes.len() < whole.len() + format.bytes_for_ms(MIN_AUDIO_MS));
         prop_assert_eq!(&bytes[..whole.len()], &whole[..]);
-        prop_assert!(bytes[whole.len()..].iter().all(|byte| *byte == codec::silence(format.encoding)));
+        prop_assert!(bytes[whole.len()..].iter().all(|byte| *byte == media::codec::silence(format.encoding)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sha1::Sha1;
 use tokio_tungstenite::tungstenite::Message;
 
-use carriers::{telnyx::mark, vonage::token};
+use carriers::{telnyx::mark, vonage::account};
 use domain::id::AttemptId;
 
 /// Key of Twilio's signatures.
@@ -97,10 +97,10 @@ impl Protocol {
                 Some(("x-twilio-signature", BASE64.encode(mac.into_bytes())))
             }
             Self::Telnyx => {
-                let token = mark::StreamTokens::new(API_KEY).token(attempt);
+                let token = mark::stream_tokens(API_KEY).token(attempt);
                 Some(("x-telnyx-streaming-auth-token", token))
             }
-            Self::Vonage => Some(("authorization", token::StreamTokens::new(SECRET).header(attempt))),
+            Self::Vonage => Some(("authorization", account::stream_tokens(SECRET).token(attempt))),
         }
     }
 
