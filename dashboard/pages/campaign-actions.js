@@ -8,7 +8,7 @@ import { Form } from '../components/form.js';
 import { Icon } from '../components/icons.js';
 import { Menu } from '../components/menu.js';
 import { AddContacts } from './add-contacts.js';
-import { followUpBody, followUpFields, scheduleBody, scheduleFields, scheduleValues } from './campaign-fields.js';
+import { followUpBody, followUpFields, optionsOf, scheduleBody, scheduleFields, scheduleValues } from './campaign-fields.js';
 
 const STARTABLE = ['draft', 'waiting', 'paused', 'stopped', 'failed'];
 const STOPPABLE = ['waiting', 'running', 'delayed', 'paused'];
@@ -134,13 +134,13 @@ function EditDialog({ campaign, onClose, onDone }) {
   const { followUp } = campaign;
   const values = {
     name: campaign.name, followUpCall: followUp.enabled, followUpAttempts: followUp.enabled ? followUp.attempts : undefined,
-    followUpIntervals: followUp.intervalsMinutes.join(', '), maxConcurrentCalls: campaign.maxConcurrentCalls, ringTimeoutSeconds: campaign.ringTimeoutSeconds,
+    followUpIntervals: followUp.intervalsMinutes.join(', '), ...optionsOf(campaign),
   };
   return html`<${Dialog} title=${t('campaign.edit')} onClose=${onClose}>
     <${Form} fields=${fields} values=${values} submit=${t('common.save')} onCancel=${onClose} showChanges=${true}
       onSubmit=${async (/** @type {any} */ now, /** @type {any} */ changed) => {
       const body = 'followUpCall' in changed || 'followUpAttempts' in changed || 'followUpIntervals' in changed ? followUpBody(now) : {};
-      for (const name of ['name', 'maxConcurrentCalls', 'ringTimeoutSeconds']) if (name in changed) body[name] = changed[name];
+      for (const [name, value] of Object.entries(changed)) if (!name.startsWith('followUp')) body[name] = value;
       await patch(`/campaigns/${campaign.campaignId}`, body);
       toast(t('campaign.saved'));
       onDone();

@@ -31,9 +31,17 @@ export const followUpFields = () => [
     when: (values) => values.followUpCall },
   { name: 'followUpIntervals', label: t('newCampaign.followUpIntervals'), required: true, help: t('newCampaign.intervalsHelp'),
     placeholder: '60, 1440', when: (values) => values.followUpCall },
+  ...optionFields(),
+];
+
+/** Options as the API takes and returns them. @returns {import('../components/form.js').Field[]} */
+const optionFields = () => [
   { name: 'maxConcurrentCalls', type: 'number', label: t('newCampaign.maxConcurrentCalls'), help: t('newCampaign.concurrentHelp'), min: 1, max: 100_000 },
   { name: 'ringTimeoutSeconds', type: 'number', label: t('newCampaign.ringTimeoutSeconds'), help: t('newCampaign.ringHelp'), min: 10, max: 120 },
 ];
+
+/** The options among values. @param {Record<string, any>} values @returns {Record<string, any>} */
+export const optionsOf = (values) => Object.fromEntries(optionFields().map(({ name }) => [name, values[name]]));
 
 /** Follow-ups as the API takes them. @param {Record<string, any>} values @returns {Record<string, any>} */
 export function followUpBody(values) {

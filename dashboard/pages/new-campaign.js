@@ -12,7 +12,7 @@ import { AGENTS, Picker } from '../components/picker.js';
 import { csvForm } from '../components/service-check.js';
 import { Lacks } from '../components/states.js';
 import { CallingWeeks } from '../components/week.js';
-import { followUpBody, followUpFields, scheduleBody, scheduleFields } from './campaign-fields.js';
+import { followUpBody, followUpFields, optionsOf, scheduleBody, scheduleFields } from './campaign-fields.js';
 import { Estimate } from './estimate.js';
 import { placeholdersOf } from './placeholders.js';
 
@@ -134,8 +134,7 @@ function missingParts(checked, values) {
 /** The request, and a text that differs where the request does. @param {Checked} checked @param {Record<string, any>} values @param {'draft' | 'start'} how */
 function formData(checked, values, how) {
   /** @type {Record<string, any>} */
-  const body = { name: values.name.trim(), agentId: values.agentId, maxConcurrentCalls: values.maxConcurrentCalls,
-    ringTimeoutSeconds: values.ringTimeoutSeconds };
+  const body = { name: values.name.trim(), agentId: values.agentId, ...optionsOf(values) };
   Object.assign(body, checked.fields);
   const followUp = followUpBody(values);
   if (followUp.followUpCall) Object.assign(body, followUp, { followUpIntervals: followUp.followUpIntervals.join(',') });
