@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct CampaignOptions {
     /// Maximum concurrent calls of this campaign; without it, as many as there are lines.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<i64>, minimum = 1, maximum = 100_000)]
+    #[schema(required = false, value_type = i64, minimum = 1, maximum = 100_000)]
     pub max_concurrent_calls: Option<u32>,
     /// Longest ringing time of a call in seconds; without it, that of the service. Every carrier supports the range.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<i64>, minimum = 10, maximum = 120)]
+    #[schema(required = false, value_type = i64, minimum = 10, maximum = 120)]
     pub ring_timeout_seconds: Option<u32>,
 }
 

@@ -6,17 +6,22 @@ pub use window::*;
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeZone};
 use chrono_tz::Tz;
+use serde::Deserialize;
 
 use crate::{problem::Problem, time::Timestamp};
 
 /// A campaign's schedule as the client sent it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ScheduleText {
-    /// `startTime`.
+    /// Start time: `HH:MM[:SS]`, or ISO 8601 with or without an offset.
+    #[schema(required = false, value_type = String, example = "09:00")]
     pub start_time: Option<String>,
-    /// `endTime`.
+    /// End time in the same format; without it there is no daily pause.
+    #[schema(required = false, value_type = String, example = "17:30")]
     pub end_time: Option<String>,
-    /// `timezone`.
+    /// IANA name of the time zone.
+    #[schema(required = false, value_type = String, example = "Europe/Berlin")]
     pub timezone: Option<String>,
 }
 

@@ -4,7 +4,6 @@
 //! table. Tests check every response and every route against the description.
 
 pub mod agents;
-pub mod campaign_types;
 pub mod campaigns;
 pub mod conversations;
 mod docs;
@@ -25,11 +24,9 @@ use axum::{
 use bytes::Bytes;
 use domain::{
     agent::{AgentForm, agent_schemas},
-    campaign_options::CampaignOptions,
     ports::store::ContactStatus,
 };
 use serde_json::{Map, Value, json};
-use utoipa::ToSchema as _;
 
 use crate::{
     described::{
@@ -37,8 +34,8 @@ use crate::{
         operation::{EXTENSION, Operation, Schemas, routes},
     },
     request::{
-        checked::{collect, flat, reference_of},
         query::{NoParameters, Query},
+        schemas::{collect, flat, reference_of},
     },
     resources::{
         account::{api_keys, catalog, me, phone_numbers, safeguards, services, webhooks},
@@ -109,8 +106,14 @@ const KEEP_EXTRAS: &[(&str, &[&str])] = &[
     ("NewCampaignContact", &["metadata"]),
 ];
 
-/// Bodies in which an option of a campaign may be left out but not be null.
-const NO_NULL_OPTIONS: [&str; 2] = ["CampaignPatch", "NewCsvCampaign"];
+/// Parts of bodies and answers, which are described where they are contained.
+const PARTS: [&str; 5] = [
+    "CalleeRecord",
+    "CampaignOptions",
+    "CampaignSettings",
+    "FollowUpFields",
+    "ScheduleText",
+];
 
 /// Rules that are stored as given and returned with all defaults.
 const SAFEGUARDS: [&str; 5] = [
@@ -234,7 +237,8 @@ fn components(mut schemas: Schemas) -> BTreeMap<String, Value> {
         .filter_map(|schema| schema.get_mut("allOf")?.as_array_mut())
         .flatten()
     {
-        if let Some(body) = reference_of(schema).filter(|name| schemas.sent.contains_key(*name)) {
+        let body = reference_of(schema).filter(|name| schemas.sent.contains_key(*name));
+        if let Some(body) = body.filter(|name| !PARTS.contains(name)) {
             *schema = forms::read(&bodies[body], &bodies);
         }
     }
@@ -248,19 +252,12 @@ fn components(mut schemas: Schemas) -> BTreeMap<String, Value> {
             }
         }
     }
-    read.remove("CalleeRecord");
-    read.remove(&*CampaignOptions::name());
-    if let Some(options) = schemas.sent.remove(&*CampaignOptions::name()) {
-        for name in NO_NULL_OPTIONS {
-            let properties = schemas
-                .sent
-                .get_mut(name)
-                .and_then(|schema| schema["properties"].as_object_mut());
-            let options = |name: &String| options["properties"].get(name).is_some();
-            for (_, property) in properties.into_iter().flatten().filter(|(name, _)| options(name)) {
-                without_null(property);
-            }
-        }
+    if let Some(new) = schemas.sent.get_mut("NewCampaign") {
+        forms::optional_or_null(new);
+    }
+    for part in PARTS {
+        read.remove(part);
+        schemas.sent.remove(part);
     }
     read.values_mut().for_each(never_null_when_optional);
     // openapi-generator's TypeScript does not import a schema that has a description beside its reference.

@@ -12,4 +12,5 @@ pub mod fields;
 pub mod optimistic;
 pub mod path_id;
 pub mod query;
+pub mod schemas;
 pub mod strict_json;

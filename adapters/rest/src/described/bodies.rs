@@ -1,43 +1,59 @@
-//! Bodies that other readers than the schema's check.
+//! Bodies, and parts of bodies, that other readers than the schema's check.
 
 use domain::agent::TransferDestination;
+use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::common::{Email, Name, PhoneNumberSent};
+use super::common::Name;
 
-/// A contact to save. Up to 100 custom fields of 4 KiB each are stored, and are available as variables in calls.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct NewContact {
-    /// Phone number; an account can have one contact per number.
-    pub phone_number: PhoneNumberSent,
-    /// Name of the person.
-    #[schema(max_length = 200)]
-    pub name: Option<String>,
-    /// E-mail address.
-    pub email: Option<Email>,
-}
-
-/// Changes of a contact (RFC 7396). `null` removes a field; custom fields are stored.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ContactPatch {
-    /// New phone number.
-    #[schema(required = false)]
-    pub phone_number: PhoneNumberSent,
-    /// New name.
-    #[schema(max_length = 200)]
-    pub name: Option<String>,
-    /// New e-mail address.
-    pub email: Option<Email>,
-}
-
-/// A number to add to the list.
+/// Fields of an agent that one call overrides.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewDoNotCallEntry {
-    /// Phone number.
-    pub phone_number: PhoneNumberSent,
+pub struct CallOverrides {
+    /// Instructions; not blank.
+    #[schema(max_length = 500_000, pattern = r"\S")]
+    pub prompt: Option<String>,
+    /// Greeting; if it is empty, the user speaks first.
+    #[schema(max_length = 10_000)]
+    pub greeting_message: Option<String>,
+    /// Voice, as the agent's `tts.voiceId`.
+    #[schema(max_length = 200, pattern = r"\S")]
+    pub voice_id: Option<String>,
+    /// Model, as the agent's `prompt.llm`.
+    #[schema(max_length = 200, pattern = r"\S")]
+    pub llm: Option<String>,
+    /// Side that speaks first. With `user`, the agent does not greet.
+    pub first_speaker: Option<FirstSpeaker>,
+    /// Maximum duration of the call in seconds.
+    #[schema(minimum = 1, maximum = 14_400)]
+    pub max_duration_seconds: Option<i64>,
+}
+
+/// Side that speaks first.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum FirstSpeaker {
+    /// The agent.
+    Agent,
+    /// The user.
+    User,
+}
+
+/// Name of a `{{placeholder}}`; not blank.
+#[derive(ToSchema)]
+#[schema(max_length = 200, pattern = r"\S")]
+pub struct VariableName(pub String);
+
+/// Value of a `{{placeholder}}`.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub enum Variable {
+    /// Text of at most 4 KiB.
+    Text(String),
+    /// A number.
+    Number(f64),
+    /// A boolean.
+    Flag(bool),
 }
 
 /// A file to create a document from.
@@ -52,20 +68,20 @@ pub struct NewFileDocument {
     pub name: Name,
 }
 
+/// Id of a contact.
+#[derive(Deserialize, ToSchema)]
+#[schema(format = "uuid")]
+pub struct ContactId(pub String);
+
+/// Minutes, up to a week.
+#[derive(ToSchema)]
+#[schema(minimum = 1, maximum = 10_080)]
+pub struct Minutes(pub i64);
+
 /// Id of a document.
 #[derive(ToSchema)]
 #[schema(format = "uuid")]
 pub struct DocumentId(pub String);
-
-/// Changes of the settings (RFC 7396). `null` resets one to its default.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SettingsPatch {
-    /// Country by whose plan numbers without `+` are read (ISO 3166, two letters).
-    pub default_country: Option<String>,
-    /// Zone of the times in files (IANA).
-    pub timezone: Option<String>,
-}
 
 /// A transfer rule, as its account sets it.
 #[derive(ToSchema)]

@@ -24,9 +24,16 @@ impl From<String> for Name {
 }
 
 /// An e-mail address whose domain has a dot.
-#[derive(ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(from = "String")]
 #[schema(format = Email, max_length = 254, example = "ada@example.com")]
 pub struct Email(pub String);
+
+impl From<String> for Email {
+    fn from(text: String) -> Self {
+        Self(text.trim().to_owned())
+    }
+}
 
 /// Sort key of a list.
 #[derive(ToSchema)]

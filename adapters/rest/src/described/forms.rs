@@ -7,7 +7,7 @@ use domain::agent::nullable;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::request::checked::{collect, flat, has_presets, may_be_null, reference_of};
+use crate::request::schemas::{collect, flat, has_presets, may_be_null, reference_of};
 
 /// Rules of a field that an answer does not repeat.
 const RULES: [&str; 7] = [
@@ -52,8 +52,8 @@ pub fn patch<T: ToSchema>(name: &str) -> BTreeMap<String, Value> {
 fn patch_of(of: &str, name: &str, all: &BTreeMap<String, Value>, patches: &mut BTreeMap<String, Value>) {
     let mut schema = flat(&all[of], all);
     let required = schema["required"].clone();
-    remove(&mut schema, &["required"]);
     let has_presets = has_presets(&schema);
+    remove(&mut schema, &["required"]);
     let about = schema["description"].as_str().unwrap_or_default();
     schema["description"] = format!("Changes by RFC 7396; `null` resets a field to its default. {about}").into();
     for (name, property) in properties_of(&mut schema) {
@@ -121,6 +121,16 @@ fn lists(names: &Value, name: &str) -> bool {
 fn remove(schema: &mut Value, names: &[&str]) {
     if let Some(fields) = schema.as_object_mut() {
         fields.retain(|name, _| !names.contains(&name.as_str()));
+    }
+}
+
+/// Lets the optional fields of a body be null, apart from lists that must not be empty.
+pub fn optional_or_null(schema: &mut Value) {
+    let required = schema["required"].clone();
+    for (name, property) in properties_of(schema) {
+        if !lists(&required, name) && property["minItems"].is_null() {
+            or_null(property);
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use super::{
     answers::{self, Failure},
     forms, scoped,
 };
-use crate::{request::checked::collect, state::RestState};
+use crate::{request::schemas::collect, state::RestState};
 
 /// Mark of everything that is not in the service document.
 pub const EXTENSION: &str = "x-ringback-extension";

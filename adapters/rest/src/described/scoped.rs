@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::{access::scopes, request::checked::flat};
+use crate::{access::scopes, request::schemas::flat};
 
 /// Names of the scopes that an operation needs.
 const SCOPES: &str = "x-required-scopes";

@@ -1,14 +1,7 @@
 //! Agents. The schemas of the agent object come from the domain's table.
 
-use std::collections::BTreeMap;
+use serde_json::json;
 
-use serde_json::{Value, json};
-use utoipa::{
-    ToSchema,
-    openapi::{Ref, RefOr, Schema},
-};
-
-use super::conversations::{Variable, VariableName};
 use crate::{
     described::{common::NoFields, operation::Operation, samples},
     resources::{
@@ -17,7 +10,10 @@ use crate::{
             duplicate::AgentCopy,
             versions::{AgentDifferences, ShownVersion},
         },
-        calls::{self, test_call::Begun},
+        calls::{
+            self,
+            test_call::{Begun, NewTestCall},
+        },
     },
 };
 
@@ -27,43 +23,6 @@ const LIMIT: &str = "`conversationConfig.tts.stability` has no effect on voice `
 
 const LEFT_OUT: &str = "`phoneNumbers` is not copied, because one agent answers a number: +15550100010; give the copy \
      numbers of its own";
-
-/// A call with which an agent is tried out. It has either `agentId` or `agent`.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewTestCall {
-    /// Agent of the account.
-    #[schema(format = "uuid")]
-    pub agent_id: Option<String>,
-    /// Agent that is not saved.
-    #[schema(schema_with = new_agent)]
-    pub agent: Option<Value>,
-    /// Medium of the call; `voice` by default.
-    pub mode: Option<TestMode>,
-    /// Whether tools, appointments and transfers really happen; false by default.
-    pub actions: Option<bool>,
-    /// Language in which the call begins: the agent's `primaryLanguage`, or one of its `languagePresets`.
-    #[schema(example = "es")]
-    pub language: Option<String>,
-    /// Values of at most 100 `{{placeholders}}`: strings, numbers or booleans.
-    pub dynamic_variables: Option<BTreeMap<VariableName, Variable>>,
-}
-
-/// Medium of a test call.
-#[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
-pub enum TestMode {
-    /// A WebSocket with audio.
-    Voice,
-    /// Texts, with `POST /conversations/{conversationId}/text`.
-    Text,
-}
-
-fn new_agent() -> RefOr<Schema> {
-    let mut agent = Ref::from_schema_name("NewAgent");
-    "Agent that is not saved.".clone_into(&mut agent.description);
-    RefOr::Ref(agent)
-}
 
 /// Returns the operations of agents.
 pub fn operations() -> Vec<Operation> {

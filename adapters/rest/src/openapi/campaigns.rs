@@ -3,17 +3,21 @@
 use domain::ports::store::{CalledAgain, ContactsAdded};
 use serde_json::{Value, json};
 
-use super::campaign_types::{
-    CampaignPatch, CsvToCheck, MoreContacts, MoreCsvContacts, NewCampaign, NewCsvCampaign, NewSchedule,
-};
 use crate::{
     described::{common::NoFields, operation::Operation, samples},
     resources::{
-        campaign_csv::{self, dry_run::CheckedCsv},
+        campaign_csv::{
+            self,
+            dry_run::CheckedCsv,
+            form::{CsvToCheck, MoreCsvContacts, NewCsvCampaign},
+        },
         campaigns::{
             self, StopOptions,
             call_again::CallAgainOptions,
+            contacts::MoreContacts,
+            create::NewCampaign,
             duplicate::CampaignCopy,
+            update::{CampaignPatch, NewSchedule},
             view::{Campaign, ShownResult},
         },
     },

@@ -1,115 +1,20 @@
 //! Conversations and single calls.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
-use utoipa::ToSchema;
 
 use domain::{
     conversation::{CallEvent, Conversation, ConversationItem, Turn},
     ports::store::{CallOutcome, ConversationSort, SentimentLabel},
 };
 
-use crate::described::{
-    common::{NoFields, PhoneNumberSent},
-    operation::Operation,
-    samples,
-};
+use crate::described::{common::NoFields, operation::Operation, samples};
 use crate::resources::{
-    calls::{self, inbound::NewMediaSocket},
+    calls::{
+        self, NewCall,
+        inbound::{NewInboundCall, NewMediaSocket},
+    },
     conversations::{self, export::HEADERS, peaks::RecordingPeaks},
 };
-
-/// A call to place.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewCall {
-    /// Agent of the account that dials.
-    #[schema(format = "uuid")]
-    pub agent_id: String,
-    /// Phone number to call.
-    pub phone_number: PhoneNumberSent,
-    /// Name of the callee.
-    #[schema(max_length = 200)]
-    pub name: Option<String>,
-    /// Language in which the call begins: the agent's `primaryLanguage`, or one of its `languagePresets`.
-    #[schema(example = "es")]
-    pub language: Option<String>,
-    /// Values of at most 100 `{{placeholders}}`: strings, numbers or booleans.
-    pub dynamic_variables: Option<BTreeMap<VariableName, Variable>>,
-    /// Fields of the agent that this call overrides. The agent's `platformSettings.overrides` must allow each.
-    pub overrides: Option<CallOverrides>,
-}
-
-/// A call through a WebSocket that its caller opens.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct NewInboundCall {
-    /// Agent of the account that takes the call.
-    #[schema(format = "uuid")]
-    pub agent_id: String,
-    /// Phone number of the caller.
-    pub from: Option<PhoneNumberSent>,
-    /// Number of the agent that was called.
-    pub to: Option<PhoneNumberSent>,
-    /// Language in which the call begins: the agent's `primaryLanguage`, or one of its `languagePresets`.
-    #[schema(example = "es")]
-    pub language: Option<String>,
-    /// Values of at most 100 `{{placeholders}}`: strings, numbers or booleans.
-    pub dynamic_variables: Option<BTreeMap<VariableName, Variable>>,
-    /// Fields of the agent that this call overrides. The agent's `platformSettings.overrides` must allow each.
-    pub overrides: Option<CallOverrides>,
-}
-
-/// Fields of an agent that one call overrides.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CallOverrides {
-    /// Instructions; not blank.
-    #[schema(max_length = 500_000, pattern = r"\S")]
-    pub prompt: Option<String>,
-    /// Greeting; if it is empty, the user speaks first.
-    #[schema(max_length = 10_000)]
-    pub greeting_message: Option<String>,
-    /// Voice, as the agent's `tts.voiceId`.
-    #[schema(max_length = 200, pattern = r"\S")]
-    pub voice_id: Option<String>,
-    /// Model, as the agent's `prompt.llm`.
-    #[schema(max_length = 200, pattern = r"\S")]
-    pub llm: Option<String>,
-    /// Side that speaks first. With `user`, the agent does not greet.
-    pub first_speaker: Option<FirstSpeaker>,
-    /// Maximum duration of the call in seconds.
-    #[schema(minimum = 1, maximum = 14_400)]
-    pub max_duration_seconds: Option<i64>,
-}
-
-/// Side that speaks first.
-#[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
-pub enum FirstSpeaker {
-    /// The agent.
-    Agent,
-    /// The user.
-    User,
-}
-
-/// Name of a `{{placeholder}}`; not blank.
-#[derive(ToSchema)]
-#[schema(max_length = 200, pattern = r"\S")]
-pub struct VariableName(pub String);
-
-/// Value of a `{{placeholder}}`.
-#[derive(ToSchema)]
-#[serde(untagged)]
-pub enum Variable {
-    /// Text of at most 4 KiB.
-    Text(String),
-    /// A number.
-    Number(f64),
-    /// A boolean.
-    Flag(bool),
-}
 
 /// Returns the operations of conversations and calls.
 pub fn operations() -> Vec<Operation> {

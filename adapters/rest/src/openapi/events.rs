@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::ports::store::{AccountEventType, WEBHOOK_TEST};
 use serde_json::{Value, json};
 
-use crate::{described::samples, request::checked::flat};
+use crate::{described::samples, request::schemas::flat};
 
 /// Returns the requests, for `webhooks` of the description.
 pub fn webhooks() -> Value {

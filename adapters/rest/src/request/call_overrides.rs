@@ -9,7 +9,7 @@ use domain::{
 use serde_json::{Map, Value};
 
 use crate::{
-    request::{call_language, fields::Fields},
+    request::call_language,
     response::error::{ApiError, ApiResult},
 };
 
@@ -35,11 +35,6 @@ pub fn unknown_override(name: &str) -> Option<String> {
             "names beginning with `{OVERRIDE_PREFIX}` change a call, and they are `{LANGUAGE_OVERRIDE}`, {known}; rename it"
         )
     })
-}
-
-/// Reads `overrides` of a single call. The agent's rules are checked later, by [`applied`].
-pub fn read(fields: &mut Fields<'_>) -> Map<String, Value> {
-    fields.object("overrides").cloned().unwrap_or_default()
 }
 
 /// Checks the overrides of a single call, adds them to its variables, and returns the agent as it speaks in the call.

@@ -1,14 +1,16 @@
 //! Fields of contacts, saved or in a campaign, with one set of rules for both.
 
-use domain::{agent::Problem, phone_number::PhoneNumber, template::VALUE_BYTES, time::Timestamp};
+use domain::{
+    account_settings::AccountSettings, agent::Problem, phone_number::PhoneNumber, template::VALUE_BYTES,
+    time::Timestamp,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::{
     call_overrides::unknown_override,
-    email::is_email,
-    fields::{Fields, NAME_CHARACTERS},
+    fields::{NAME_CHARACTERS, Reason},
 };
 
 /// Maximum custom fields per contact.
@@ -19,37 +21,17 @@ pub const EXTRA_BYTES: usize = VALUE_BYTES;
 /// Headers that a file of contacts cannot have, as [`plain`] writes them.
 const RESERVED_HEADERS: [&str; 2] = ["contactid", "metadata"];
 
-const KNOWN: [&str; 3] = ["phoneNumber", "name", "email"];
-
-/// A contact from a body, without its number. Incomplete if there were problems.
-#[derive(Debug, Default)]
-pub struct ContactFields {
-    /// Name; not blank.
-    pub name: Option<String>,
-    /// Valid e-mail address.
-    pub email: Option<String>,
-    /// All other fields.
-    pub extra: Map<String, Value>,
+/// Reads a phone number that one of the account's users wrote. Returns it in E.164.
+pub fn phone_number(settings: &AccountSettings, text: &str) -> Result<String, Reason> {
+    let number = settings.phone_number(text);
+    let number = number.map_err(|error| ("invalid_phone", error.to_string()))?;
+    Ok(number.to_string())
 }
 
-/// Reads a contact without its number. Fields in `reserved` belong to the service and are rejected. Fields in `handled`
-/// are left to the caller.
-pub fn read(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> ContactFields {
-    let name = fields.string("name").map(str::trim).filter(|name| !name.is_empty());
-    if name.is_some_and(|name| name.chars().count() > NAME_CHARACTERS) {
-        let message = format!("has more than {NAME_CHARACTERS} characters");
-        fields.problem("name", "too_long", message);
-    }
-    let email = fields.string("email").map(str::trim);
-    if let Some(text) = email.filter(|text| !is_email(text)) {
-        let shown: String = text.chars().take(100).collect();
-        fields.problem("email", "invalid_email", format!("`{shown}` is not an e-mail address"));
-    }
-    ContactFields {
-        name: name.map(str::to_owned),
-        email: email.map(str::to_owned),
-        extra: extra(fields, reserved, handled),
-    }
+/// Trims a name. One that is blank is none.
+pub fn person(name: Option<String>) -> Option<String> {
+    let name = name.map(|name| name.trim().to_owned());
+    name.filter(|name| !name.is_empty())
 }
 
 /// Returns the problem of an invalid field name, under the start of that name.
@@ -62,36 +44,35 @@ pub fn wrong_name(name: &str) -> Option<Problem> {
     })
 }
 
-fn extra(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> Map<String, Value> {
-    let mut extra = Map::new();
-    let mut problems = Vec::new();
-    for (name, value) in fields.others(&KNOWN) {
-        if handled.contains(&name.as_str()) {
-            continue;
-        }
+/// Returns the problems of custom fields, with the start of the field's name as the path. Names in `reserved` belong to
+/// the service.
+pub fn problems(extra: &Map<String, Value>, reserved: &[&str]) -> Vec<Problem> {
+    let (mut problems, mut sound) = (Vec::new(), 0);
+    for (name, value) in extra {
         let size = match value {
             Value::String(text) => text.len(),
             other => other.to_string().len(),
         };
-        if reserved.contains(&name.as_str()) {
-            problems.push((name, "not_allowed", "is a reserved name; choose another".to_owned()));
+        let (code, message) = if reserved.contains(&name.as_str()) {
+            ("not_allowed", "is a reserved name; choose another".to_owned())
         } else if let Some(problem) = wrong_name(name) {
-            problems.push((name, "not_allowed", problem.message));
+            ("not_allowed", problem.message)
         } else if size > EXTRA_BYTES {
-            let message = format!("has {size} bytes; at most {EXTRA_BYTES} are allowed");
-            problems.push((name, "too_long", message));
-        } else if extra.len() == EXTRA_FIELDS {
+            (
+                "too_long",
+                format!("has {size} bytes; at most {EXTRA_BYTES} are allowed"),
+            )
+        } else if sound == EXTRA_FIELDS {
             let message = format!("is one custom field too many; at most {EXTRA_FIELDS} are allowed");
-            problems.push((name, "too_many", message));
+            ("too_many", message)
         } else {
-            extra.insert(name.clone(), value.clone());
-        }
-    }
-    for (name, code, message) in problems {
+            sound += 1;
+            continue;
+        };
         let name: String = name.chars().take(NAME_CHARACTERS).collect();
-        fields.problem(&name, code, message);
+        problems.push(Problem::new(name, code, message));
     }
-    extra
+    problems
 }
 
 /// Returns `phoneNumber`, `name`, `email` and the custom fields, as they appear at the top level of a contact.

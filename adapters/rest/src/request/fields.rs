@@ -1,16 +1,10 @@
-//! Reads the fields of a JSON object with types, rejects unknown ones, and lists every problem with its path.
+//! Problems of the fields of a body, and rules that several kinds of bodies share.
 
-use std::{fmt::Display, ops::RangeInclusive};
+use std::ops::RangeInclusive;
 
+use domain::agent::merge;
 pub use domain::suggestion::suggestion;
-use domain::{
-    account_settings::AccountSettings,
-    agent::{Problem, merge},
-    phone_number::PhoneNumber,
-};
-use serde_json::{Map, Value};
-
-use crate::response::error::{ApiError, ApiResult};
+use serde_json::Value;
 
 /// Returns the kind of a JSON value, for messages.
 pub fn kind(value: &Value) -> &'static str {
@@ -74,141 +68,6 @@ pub fn joined(path: &str, name: &str) -> String {
     }
 }
 
-/// An object being read, and the problems found in it.
-#[derive(Debug)]
-pub struct Fields<'a> {
-    map: &'a Map<String, Value>,
-    prefix: String,
-    /// Problems found so far.
-    pub problems: Vec<Problem>,
-}
-
-impl<'a> Fields<'a> {
-    /// Reads the object at `prefix`, which is empty for the body's root.
-    pub fn of(map: &'a Map<String, Value>, prefix: impl Into<String>) -> Self {
-        Self {
-            map,
-            prefix: prefix.into(),
-            problems: Vec::new(),
-        }
-    }
-
-    /// Returns the path of a field of this object.
-    pub fn path(&self, name: &str) -> String {
-        joined(&self.prefix, name)
-    }
-
-    /// Adds a problem of a field.
-    pub fn problem(&mut self, name: &str, code: &'static str, message: impl Into<String>) {
-        self.problems.push(Problem::new(self.path(name), code, message));
-    }
-
-    /// Rejects every field that is not among `names`.
-    pub fn only(&mut self, names: &[&str]) {
-        self.only_or(names, "");
-    }
-
-    /// Rejects every field that is not among `names`. `otherwise` is added to the message of one that is
-    /// similar to none of them.
-    pub fn only_or(&mut self, names: &[&str], otherwise: &str) {
-        for name in self.map.keys().filter(|name| !names.contains(&name.as_str())) {
-            let (code, message) = unknown_field(name, names, otherwise);
-            self.problem(name, code, message);
-        }
-    }
-
-    /// Ends the reading. Returns all problems as an error, if there are any.
-    pub fn end(self) -> ApiResult<()> {
-        match self.problems.is_empty() {
-            true => Ok(()),
-            false => Err(ApiError::Invalid(self.problems)),
-        }
-    }
-
-    /// Returns a field's value if it is present; `null` counts as missing.
-    pub fn value(&self, name: &str) -> Option<&'a Value> {
-        self.map.get(name).filter(|value| !value.is_null())
-    }
-
-    /// Returns the fields that are not among `names`, in their order.
-    pub fn others(&self, names: &'a [&str]) -> impl Iterator<Item = (&'a String, &'a Value)> {
-        self.map.iter().filter(|(name, _)| !names.contains(&name.as_str()))
-    }
-
-    /// Reads a field with `read`; `expected` names the type.
-    fn typed<T>(&mut self, name: &str, expected: &str, read: impl FnOnce(&'a Value) -> Option<T>) -> Option<T> {
-        let value = self.value(name)?;
-        let typed = read(value);
-        if typed.is_none() {
-            let (code, message) = wrong_type(value, expected);
-            self.problem(name, code, message);
-        }
-        typed
-    }
-
-    /// Reads a string.
-    pub fn string(&mut self, name: &str) -> Option<&'a str> {
-        self.typed(name, "a string", Value::as_str)
-    }
-
-    /// Reads a required string.
-    pub fn required_string(&mut self, name: &str) -> Option<&'a str> {
-        if self.value(name).is_none() {
-            self.problem(name, "required", "is required");
-        }
-        self.string(name)
-    }
-
-    /// Reads a required phone number and normalises it.
-    pub fn required_phone_number(&mut self, name: &str, settings: &AccountSettings) -> Option<PhoneNumber> {
-        self.required_string(name)?;
-        self.phone_number(name, settings)
-    }
-
-    /// Reads a phone number and normalises it.
-    pub fn phone_number(&mut self, name: &str, settings: &AccountSettings) -> Option<PhoneNumber> {
-        let text = self.string(name)?;
-        self.parsed(name, "invalid_phone", settings.phone_number(text))
-    }
-
-    /// Returns what a text was parsed to, or reports why it could not be.
-    pub fn parsed<T, E: Display>(&mut self, name: &str, code: &'static str, parsed: Result<T, E>) -> Option<T> {
-        parsed.map_err(|error| self.problem(name, code, error.to_string())).ok()
-    }
-
-    /// Reads a boolean; false if it is missing.
-    pub fn flag(&mut self, name: &str) -> bool {
-        self.typed(name, "a boolean", Value::as_bool).unwrap_or(false)
-    }
-
-    /// Reads an array.
-    pub fn array(&mut self, name: &str) -> Option<&'a [Value]> {
-        self.typed(name, "an array", Value::as_array).map(Vec::as_slice)
-    }
-
-    /// Reads an object.
-    pub fn object(&mut self, name: &str) -> Option<&'a Map<String, Value>> {
-        self.typed(name, "an object", Value::as_object)
-    }
-
-    /// Reads a whole number in a range.
-    pub fn integer(&mut self, name: &str, range: RangeInclusive<i64>) -> Option<i64> {
-        let read = whole_within(self.value(name)?, &range);
-        self.sound(name, read)
-    }
-
-    /// Reads a name: required, not blank, trimmed, at most 200 characters.
-    pub fn name(&mut self, name: &str) -> Option<String> {
-        let read = check_name(self.required_string(name)?);
-        self.sound(name, read)
-    }
-
-    /// Returns what was read of a field, or reports why nothing was.
-    fn sound<T>(&mut self, name: &str, read: Result<T, Reason>) -> Option<T> {
-        read.map_err(|(code, message)| self.problem(name, code, message)).ok()
-    }
-}
-
 /// Returns an object after a merge patch (RFC 7396). The `null`s of the patch and of its fields named `nested` stay in it:
 /// a reader that takes `null` for a missing field then still rejects names that it does not know.
 pub fn patched(mut object: Value, patch: &Value, nested: &[&str]) -> Value {
@@ -268,7 +127,7 @@ pub fn check_name(text: &str) -> Result<String, Reason> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use super::*;
 
     #[test]
     fn the_name_of_a_copy_fits() {
@@ -281,7 +140,6 @@ mod tests {
         );
     }
 
-    use super::*;
 
     #[test]
     fn a_close_name_is_offered_and_a_distant_one_is_not() {
@@ -291,27 +149,5 @@ mod tests {
         );
         assert_eq!(suggestion("page_size", &["pageSize"]), "; did you mean `pageSize`?");
         assert_eq!(suggestion("zzz", &["pageSize"]), "");
-    }
-
-    #[test]
-    fn every_problem_is_listed_with_its_path() {
-        let body = json!({ "nme": "x", "launch": "yes", "maxConcurrentCalls": 0, "contacts": 4 });
-        let mut fields = Fields::of(body.as_object().unwrap(), "a[2]");
-        fields.only(&["name", "launch", "maxConcurrentCalls", "contacts"]);
-        fields.name("name");
-        fields.flag("launch");
-        fields.integer("maxConcurrentCalls", 1..=10);
-        fields.array("contacts");
-        let found: Vec<_> = fields.problems.iter().map(|p| (p.path.as_str(), p.code)).collect();
-        assert_eq!(
-            found,
-            [
-                ("a[2].nme", "unknown_field"),
-                ("a[2].name", "required"),
-                ("a[2].launch", "wrong_type"),
-                ("a[2].maxConcurrentCalls", "out_of_range"),
-                ("a[2].contacts", "wrong_type"),
-            ]
-        );
     }
 }

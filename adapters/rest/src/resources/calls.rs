@@ -1,5 +1,6 @@
 //! `POST /public/v1/calls`: a single call without a campaign.
 
+pub mod choices;
 pub mod in_progress;
 pub mod inbound;
 pub mod test_call;
@@ -8,15 +9,18 @@ use actors::single_calls::PlaceError;
 use axum::{extract::State, response::Response};
 use domain::{
     account_settings::AccountSettings,
-    agent::{Agent, LANGUAGE_OVERRIDE},
+    agent::Agent,
     conversation::item,
     id::AgentId,
-    ports::store::{Account, CampaignContact, ConversationRow, KeyTicket, NewCall, QueuedCall},
+    phone_number::PhoneNumber,
+    ports::store::{self, Account, CampaignContact, ConversationRow, KeyTicket, QueuedCall},
 };
+use serde::Deserialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{
-    account::safeguards::Destinations,
+    account::safeguards::{Destinations, NOT_ALLOWED},
     campaigns::{
         begin::{agent_warnings, joined, launch_warning, require_ready, stored_agent_warnings},
         contacts::count_variables,
@@ -27,12 +31,15 @@ use super::{
 use crate::{
     access::idempotency::{IdempotencyKey, RequestHash},
     caller::Caller,
+    described::{
+        bodies::{CallOverrides, Variable, VariableName},
+        common::PhoneNumberSent,
+    },
     request::{
         body::JsonObject,
-        call_language,
-        call_overrides::{self, is_override},
-        contact_fields::{EXTRA_BYTES, EXTRA_FIELDS},
-        fields::{Fields, NAME_CHARACTERS, kind},
+        call_language, call_overrides,
+        checked::Checked,
+        contact_fields,
         query::{NoParameters, Query},
     },
     response::{
@@ -41,15 +48,6 @@ use crate::{
     },
     state::RestState,
 };
-
-const NAMES: [&str; 6] = [
-    "agentId",
-    "phoneNumber",
-    "name",
-    "language",
-    "dynamicVariables",
-    "overrides",
-];
 
 /// Handles the request.
 pub async fn create(
@@ -92,14 +90,11 @@ async fn make(
     body: &Map<String, Value>,
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<Made> {
-    let mut fields = Fields::of(body, "");
-    let (read, overrides) = (read(&mut fields, &account.settings), call_overrides::read(&mut fields));
-    let (Some(mut new), true) = (read, fields.problems.is_empty()) else {
-        return Err(ApiError::Invalid(fields.problems));
-    };
+    let (mut new, overrides) = read(body, &account.settings)?;
     let mut destinations = Destinations::of(&*state.store, account.id).await?;
-    destinations.check("phoneNumber".into(), &new.phone_number, &mut fields.problems);
-    fields.end()?;
+    if let Some(message) = destinations.refuses(&new.phone_number) {
+        return Err(ApiError::field("phoneNumber", NOT_ALLOWED, message));
+    }
     let agent = dialing_agent(&*state.store, account.id, new.agent).await?;
     call_language::check_call(&agent, &new.variables)?;
     let agent = call_overrides::applied(agent, &overrides, &mut new.variables)?;
@@ -136,7 +131,7 @@ async fn open_variables(
     state: &RestState,
     account: &Account,
     agent: &Agent,
-    new: &NewCall,
+    new: &store::NewCall,
 ) -> ApiResult<Option<String>> {
     let mut open = OpenVariables::of(&*state.store, account.id, agent).await?;
     let called = CampaignContact {
@@ -150,86 +145,42 @@ async fn open_variables(
     Ok(open.warning())
 }
 
-/// Reads the body. Returns `None` if a required field is missing or invalid.
-fn read(fields: &mut Fields<'_>, settings: &AccountSettings) -> Option<NewCall> {
-    fields.only_or(&NAMES, "; put it into `dynamicVariables`");
-    let agent = agent_id(fields);
-    let phone_number = fields.required_phone_number("phoneNumber", settings);
-    let name = fields.string("name").map(str::trim).filter(|name| !name.is_empty());
-    if name.is_some_and(|name| name.chars().count() > NAME_CHARACTERS) {
-        let message = format!("has more than {NAME_CHARACTERS} characters");
-        fields.problem("name", "too_long", message);
-    }
-    let variables = variables(fields);
-    Some(NewCall {
-        agent: agent?,
-        phone_number: phone_number?,
-        name: name.map(str::to_owned),
-        variables,
-    })
+/// A call to place.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewCall {
+    /// Agent of the account that dials.
+    #[schema(value_type = String, format = "uuid")]
+    agent_id: AgentId,
+    /// Phone number to call.
+    #[schema(value_type = PhoneNumberSent)]
+    phone_number: PhoneNumber,
+    /// Name of the callee.
+    #[schema(max_length = 200)]
+    name: Option<String>,
+    /// Language in which the call begins: the agent's `primaryLanguage`, or one of its `languagePresets`.
+    #[schema(example = "es")]
+    language: Option<String>,
+    /// Values of at most 100 `{{placeholders}}`: strings, numbers or booleans.
+    #[schema(value_type = Option<BTreeMap<VariableName, Variable>>)]
+    dynamic_variables: Option<Map<String, Value>>,
+    /// Fields of the agent that this call overrides. The agent's `platformSettings.overrides` must allow each.
+    #[schema(value_type = Option<CallOverrides>)]
+    overrides: Option<Map<String, Value>>,
 }
 
-fn agent_id(fields: &mut Fields<'_>) -> Option<AgentId> {
-    let text = fields.required_string("agentId")?;
-    let id = text.parse::<AgentId>();
-    if id.is_err() {
-        let message = format!("`{text:.100}` is not an agent's id (a UUID)");
-        fields.problem("agentId", "invalid_value", message);
-    }
-    id.ok()
-}
-
-/// Reads `dynamicVariables`, and `language` as one of them.
-fn variables(fields: &mut Fields<'_>) -> Map<String, Value> {
-    let mut variables = dynamic_variables(fields);
-    if let Some(language) = fields.string("language") {
-        variables.insert(LANGUAGE_OVERRIDE.to_owned(), language.into());
-    }
-    variables
-}
-
-fn dynamic_variables(fields: &mut Fields<'_>) -> Map<String, Value> {
-    let Some(given) = fields.object("dynamicVariables") else {
-        return Map::new();
+/// Reads the body. Returns the call and its overrides.
+fn read(body: &Map<String, Value>, settings: &AccountSettings) -> ApiResult<(store::NewCall, Map<String, Value>)> {
+    let mut body = Checked::<NewCall>::of(body);
+    body.explain_unknown("; put it into `dynamicVariables`");
+    body.parse("phoneNumber", |text| contact_fields::phone_number(settings, text));
+    choices::check_variables(&mut body);
+    let body = body.end()?;
+    let new = store::NewCall {
+        agent: body.agent_id,
+        phone_number: body.phone_number,
+        name: contact_fields::person(body.name),
+        variables: choices::variables(body.dynamic_variables, body.language),
     };
-    if given.len() > EXTRA_FIELDS {
-        let message = format!("has {} variables; at most {EXTRA_FIELDS} are allowed", given.len());
-        fields.problem("dynamicVariables", "too_many", message);
-    }
-    let mut own = Fields::of(given, "dynamicVariables");
-    for (name, value) in given {
-        if name.trim().is_empty() || name.chars().count() > NAME_CHARACTERS {
-            let shown: String = name.chars().take(NAME_CHARACTERS).collect();
-            let message = format!("a variable's name has 1 to {NAME_CHARACTERS} characters");
-            own.problem(&shown, "not_allowed", message);
-            continue;
-        }
-        if name == LANGUAGE_OVERRIDE {
-            own.problem(
-                name,
-                "not_allowed",
-                "is chosen by the field `language` beside `dynamicVariables`",
-            );
-            continue;
-        }
-        if is_override(name) {
-            let message = "is chosen by the field `overrides` beside `dynamicVariables`";
-            own.problem(name, "not_allowed", message);
-            continue;
-        }
-        match value {
-            Value::Bool(_) | Value::Number(_) => {}
-            Value::String(text) if text.len() <= EXTRA_BYTES => {}
-            Value::String(text) => {
-                let message = format!("has {} bytes; at most {EXTRA_BYTES} are allowed", text.len());
-                own.problem(name, "too_long", message);
-            }
-            other => {
-                let message = format!("must be a string, a number or a boolean, not {}", kind(other));
-                own.problem(name, "wrong_type", message);
-            }
-        }
-    }
-    fields.problems.append(&mut own.problems);
-    given.clone()
+    Ok((new, body.overrides.unwrap_or_default()))
 }

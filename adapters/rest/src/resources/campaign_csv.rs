@@ -4,7 +4,7 @@
 mod check;
 mod columns;
 pub(crate) mod dry_run;
-mod form;
+pub(crate) mod form;
 mod layout;
 pub(crate) mod paced;
 mod rows;
@@ -48,7 +48,6 @@ use crate::{
         call_overrides::ContactChoices,
         query::{NoParameters, Query},
     },
-    resources::campaigns::options,
     response::{
         error::{ApiError, ApiResult, Details, OrNoSuch},
         request_id::RequestId,
@@ -56,6 +55,7 @@ use crate::{
     state::RestState,
 };
 use check::{Examined, Options, Refusal, Rules};
+use form::{MoreCsvContacts, NewCsvCampaign};
 use upload::Upload;
 
 const TOO_MANY_UPLOADS: &str = "too many uploads are in progress or waiting; try again later";
@@ -74,13 +74,7 @@ pub async fn create(
         return Err(ApiError::Unavailable(TOO_MANY_UPLOADS.into()));
     };
     let has_key = key.is_given();
-    let upload = upload::receive(
-        request,
-        &state.spool_dir,
-        has_key,
-        &options::with_names(&upload::CAMPAIGN_TEXTS),
-    )
-    .await?;
+    let upload = upload::receive::<NewCsvCampaign>(request, &state.spool_dir, has_key).await?;
     let begin = form::begin(&upload.texts);
     begin.require_scope(&caller)?;
     let hash = || upload.hash();
@@ -101,12 +95,12 @@ async fn make(
     upload: Upload,
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<(CampaignRow, Option<String>)> {
-    let mut problems = upload.problems;
-    let (settings, options) = form::read(&upload.texts, &account.settings, &mut problems);
+    let mut form = upload.checked();
+    let options = form::check(&mut form, &account.settings);
     let account = account.id;
     let destinations = Destinations::of(&*state.store, account).await?;
     // Problems of the file are reported before those of the agent.
-    let agent = match settings.agent {
+    let agent = match form.get("agentId") {
         Some(id) => Some(dialing_agent(&*state.store, account, id).await),
         None => None,
     };
@@ -115,16 +109,14 @@ async fn make(
         _ => None,
     };
     let rules = (choices, destinations);
-    let checked = check(upload.file, options, rules, problems, Examined::sound).await?;
-    let (Some(name), Some(agent_id), Some(agent)) = (settings.name.clone(), settings.agent, agent) else {
-        return Err(ApiError::Internal);
-    };
-    let agent = agent?;
-    if settings.launch || settings.scheduled {
+    let checked = check(upload.file, options, rules, form.problems(), Examined::sound).await?;
+    let (settings, follow_up) = form.end()?.parts();
+    let agent = agent.ok_or(ApiError::Internal)??;
+    if settings.begins() {
         require_ready(state, account, &agent).await?;
     }
     let mut open = OpenVariables::of(&*state.store, account, &agent).await?;
-    let import = Import::begin(state.store.clone(), account, settings.into_new(name, agent_id)).await?;
+    let import = Import::begin(state.store.clone(), account, settings.into_new(follow_up.made())).await?;
     let read = save(state, account, checked, &import, &mut open).await?;
     let row = import.finish(ticket).await?;
     let warnings: Vec<String> = read.into_iter().chain(open.warning()).collect();
@@ -169,7 +161,7 @@ pub async fn add(
     let Some(_slot) = state.upload_limit.wait(account).await else {
         return Err(ApiError::Unavailable(TOO_MANY_UPLOADS.into()));
     };
-    let upload = upload::receive(request, &state.spool_dir, key.is_given(), &[]).await?;
+    let upload = upload::receive::<MoreCsvContacts>(request, &state.spool_dir, key.is_given()).await?;
     let hash = || upload.hash().about(row.id);
     let turn = key.take(&state, account, "upload contacts", hash).await?;
     turn.answer(
@@ -187,13 +179,13 @@ async fn append(
     upload: Upload,
     ticket: Option<KeyTicket>,
 ) -> ApiResult<Added> {
-    let mut problems = upload.problems;
-    let options = form::options(&upload.texts, &account.settings, &mut problems);
+    let mut form = upload.checked::<MoreCsvContacts>();
+    let options = form::options(&mut form, &account.settings);
     let destinations = Destinations::of(&*state.store, row.account).await?;
     let agent = agent_of(state, row, None).await?;
     let choices = agent.as_ref().map(|agent| ContactChoices::of(agent, &state.talking));
     let rules = (choices, destinations);
-    let checked = check(upload.file, options, rules, problems, Examined::sound).await?;
+    let checked = check(upload.file, options, rules, form.problems(), Examined::sound).await?;
     check_number(checked.examined.report.valid_rows)?;
     let mut open = match &agent {
         Some(agent) => OpenVariables::of(&*state.store, row.account, agent).await?,
@@ -234,11 +226,10 @@ async fn check(
     file: Option<File>,
     options: Options,
     (mut choices, mut destinations): (Option<ContactChoices>, Destinations),
-    mut problems: Vec<Problem>,
+    problems: Vec<Problem>,
     accept: fn(Examined) -> Result<Examined, Refusal>,
 ) -> ApiResult<Checked> {
     let Some(file) = file else {
-        problems.push(Problem::new("file", "required", "is required"));
         return Err(ApiError::Invalid(problems));
     };
     let checking = tokio::task::spawn_blocking(move || {

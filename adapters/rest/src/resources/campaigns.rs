@@ -9,7 +9,6 @@ pub mod create;
 pub mod duplicate;
 pub mod events;
 pub mod import;
-pub mod options;
 pub mod results;
 pub mod settings;
 mod stream;

@@ -8,23 +8,27 @@ use domain::{
     agent::{Problem, merge},
     id::{AccountId, AttemptId, ContactId},
     phone_number::PhoneNumber,
-    ports::store::{Account, ContactCalls, ContactFilter, ContactRow, KeyTicket, NewContact},
+    ports::store::{self, Account, ContactCalls, ContactFilter, ContactRow, KeyTicket},
     scope::Scope,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use self::do_not_call::{DoNotCallDeleted, DoNotCallEntry};
+use self::do_not_call::{DoNotCallDeleted, DoNotCallEntry, NewDoNotCallEntry};
 use crate::{
     access::idempotency::{IdempotencyKey, RequestHash},
     caller::{Caller, CallerKey},
-    described::{bodies, operation::Operation, samples},
+    described::{
+        common::{Email, PhoneNumberSent},
+        operation::Operation,
+        samples,
+    },
     request::{
         body::JsonObject,
+        checked::{Checked, Reason},
         contact_fields::{self, CreatedAt},
         cursor::Binding,
-        fields::Fields,
         optimistic::until_written,
         path_id::PathId,
         query::{NoParameters, Paging, Parameters, Query, RawQuery},
@@ -86,24 +90,41 @@ async fn make(
     body: &Map<String, Value>,
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<ContactRow> {
-    let mut fields = Fields::of(body, "");
-    let phone_number = fields.required_phone_number("phoneNumber", &account.settings);
-    let new = new_contact(phone_number, fields)?;
+    let new = read(body, |text| contact_fields::phone_number(&account.settings, text))?;
     Ok(state.store.create_contact(account.id, new, ticket).await?)
 }
 
-/// Reads the fields of a contact besides its number.
-fn new_contact(phone_number: Option<PhoneNumber>, mut fields: Fields<'_>) -> ApiResult<NewContact> {
-    let read = contact_fields::read(&mut fields, &RESERVED, &[]);
-    match (phone_number, fields.problems.is_empty()) {
-        (Some(phone_number), true) => Ok(NewContact {
-            phone_number,
-            name: read.name,
-            email: read.email,
-            extra: read.extra,
-        }),
-        _ => Err(ApiError::Invalid(fields.problems)),
-    }
+/// A contact to save. Up to 100 custom fields of 4 KiB each are stored, and are available as variables in calls.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewContact {
+    /// Phone number; no other contact may have it.
+    // It is missing only as long as the problems of the others are looked for.
+    #[schema(required, value_type = PhoneNumberSent)]
+    pub phone_number: Option<PhoneNumber>,
+    /// Name of the person.
+    #[schema(max_length = 200)]
+    pub name: Option<String>,
+    /// E-mail address.
+    pub email: Option<Email>,
+    /// Custom fields.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// Reads a contact, whose number `parse` reads.
+fn read(body: &Map<String, Value>, parse: impl FnOnce(&str) -> Result<String, Reason>) -> ApiResult<store::NewContact> {
+    let mut body = Checked::<NewContact>::of(body);
+    body.parse("phoneNumber", parse);
+    let problems = contact_fields::problems(&body.so_far().extra, &RESERVED);
+    body.extend(problems);
+    let new = body.end()?;
+    Ok(store::NewContact {
+        phone_number: new.phone_number.ok_or(ApiError::Internal)?,
+        name: contact_fields::person(new.name),
+        email: new.email.map(|email| email.0),
+        extra: new.extra,
+    })
 }
 
 /// Parameters of a list that can be searched.
@@ -160,7 +181,7 @@ pub async fn patch(
 
 /// Returns the contact after the patch. An invalid field name is rejected even if the field would be removed. A number of
 /// an earlier rule that is not changed stays.
-fn patched(settings: &AccountSettings, row: &ContactRow, patch: &Map<String, Value>) -> ApiResult<NewContact> {
+fn patched(settings: &AccountSettings, row: &ContactRow, patch: &Map<String, Value>) -> ApiResult<store::NewContact> {
     let mut problems = Vec::new();
     for (name, _) in patch.iter().filter(|(_, value)| value.is_null()) {
         if RESERVED.contains(&name.as_str()) {
@@ -174,12 +195,11 @@ fn patched(settings: &AccountSettings, row: &ContactRow, patch: &Map<String, Val
     let mut merged = Value::Object(known);
     merge(&mut merged, &Value::Object(patch.clone()));
     let merged = merged.as_object().cloned().unwrap_or_default();
-    let mut fields = Fields::of(&merged, "");
-    let phone_number = match merged.get("phoneNumber").and_then(Value::as_str) {
-        Some(same) if same == row.phone_number.as_str() => Some(row.phone_number.clone()),
-        _ => fields.required_phone_number("phoneNumber", settings),
+    let parse = |text: &str| match text == row.phone_number.as_str() {
+        true => Ok(text.to_owned()),
+        false => contact_fields::phone_number(settings, text),
     };
-    match new_contact(phone_number, fields) {
+    match read(&merged, parse) {
         Ok(new) if problems.is_empty() => Ok(new),
         Ok(_) => Err(ApiError::Invalid(problems)),
         Err(ApiError::Invalid(found)) => {
@@ -308,7 +328,7 @@ pub fn operations() -> Vec<Operation> {
             .by(create)
             .in_service_document()
             .idempotent()
-            .body::<bodies::NewContact>(json!({ "least": { "phoneNumber": "0015550100010" }, "more": sent }))
+            .body::<NewContact>(json!({ "least": { "phoneNumber": "0015550100010" }, "more": sent }))
             .created::<Contact>(samples::contact())
             .link("read", "getContact", "contactId", "/data/contactId")
             .link("change", "updateContact", "contactId", "/data/contactId")
@@ -324,11 +344,14 @@ pub fn operations() -> Vec<Operation> {
             .ok::<Contact>(samples::contact()),
         Operation::patch("/public/v1/contacts/{contactId}", "updateContact", "Change a contact")
             .by(patch)
-            .body::<bodies::ContactPatch>(json!({
-                "nothing": {},
-                "some": { "name": "Maria Silva", "city": "Porto" },
-                "remove": { "email": null },
-            }))
+            .changes::<NewContact>(
+                "ContactPatch",
+                json!({
+                    "nothing": {},
+                    "some": { "name": "Maria Silva", "city": "Porto" },
+                    "remove": { "email": null },
+                }),
+            )
             .ok::<Contact>(samples::contact())
             .invalid("phoneNumber", "required", "is required")
             .conflict("contact_exists", EXISTS)
@@ -367,7 +390,7 @@ pub fn do_not_call() -> Vec<Operation> {
         Operation::post("/public/v1/do-not-call", "addDoNotCall", "Never call a number")
             .by(do_not_call::add)
             .note("A number that is already on the list stays unchanged.")
-            .body::<bodies::NewDoNotCallEntry>(json!({ "number": { "phoneNumber": "+15550100010" } }))
+            .body::<NewDoNotCallEntry>(json!({ "number": { "phoneNumber": "+15550100010" } }))
             .created::<DoNotCallEntry>(entry)
             .invalid(
                 "phoneNumber",

@@ -124,9 +124,9 @@ async fn every_wrong_field_of_a_call_is_listed() {
     assert_eq!(
         answer.fields(),
         [
+            ("dynamicVariables", "wrong_type"),
             ("agentId", "required"),
-            ("phoneNumber", "required"),
-            ("dynamicVariables", "wrong_type")
+            ("phoneNumber", "required")
         ]
     );
     app.client.post(&format!("{CALLS}?x=1"), json!({})).await.expect(400);

@@ -143,15 +143,15 @@ async fn every_problem_of_a_patch_is_listed_and_nothing_is_commanded() {
             vec![
                 ("name", "wrong_type"),
                 ("contacts", "wrong_type"),
-                ("scheduled", "wrong_type"),
                 ("maxConcurrentCalls", "wrong_type"),
+                ("scheduled", "wrong_type"),
             ],
         ),
         (json!({ "name": " " }), vec![("name", "required")]),
         (json!({ "agentId": "x" }), vec![("agentId", "invalid_value")]),
         (
             json!({ "active": 1, "scheduled": "no" }),
-            vec![("scheduled", "wrong_type"), ("active", "wrong_type")],
+            vec![("active", "wrong_type"), ("scheduled", "wrong_type")],
         ),
         (
             json!({ "scheduled": true, "active": false }),

@@ -67,9 +67,9 @@ async fn every_problem_of_a_contact_is_listed() {
         (
             json!({ "phoneNumber": "123", "email": "x", "name": 4, "contactId": "x", "metadata": {} }),
             vec![
-                ("phoneNumber", "invalid_phone"),
-                ("name", "wrong_type"),
                 ("email", "invalid_email"),
+                ("name", "wrong_type"),
+                ("phoneNumber", "invalid_phone"),
                 ("contactId", "not_allowed"),
                 ("metadata", "not_allowed"),
             ],

@@ -236,7 +236,7 @@ async fn a_contact_is_patched_by_merging() {
         (json!({ "phoneNumber": "12" }), vec![("phoneNumber", "invalid_phone")]),
         (
             json!({ "email": "x", "name": 1 }),
-            vec![("name", "wrong_type"), ("email", "invalid_email")],
+            vec![("email", "invalid_email"), ("name", "wrong_type")],
         ),
         (json!({ "contactId": "x" }), vec![("contactId", "not_allowed")]),
         (json!({ "metadata": null }), vec![("metadata", "not_allowed")]),

@@ -4,6 +4,7 @@
 //! any other attempt, and it is never queued again.
 
 use async_trait::async_trait;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{attempts::ClaimedAttempt, directory::AgentRow, error::StoreResult, idempotency::KeyTicket};
@@ -79,7 +80,8 @@ pub enum TestActions {
 }
 
 /// Medium of a test call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum TestMode {
     /// Audio over a WebSocket.
     #[default]

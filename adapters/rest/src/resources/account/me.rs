@@ -1,22 +1,25 @@
 //! The account of the key: its identity, settings, key, and the secret that signs its webhooks.
 
 use axum::extract::State;
+use chrono_tz::Tz;
 use domain::{
     account_settings::AccountSettings,
     accounts::generate_webhook_secret,
     api_key::{PlainKey, generate_key},
     id::AccountId,
+    phone_number::Country,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::{
     caller::{Caller, CallerKey, Credential},
-    described::{bodies, common::NoFields, operation::Operation, samples},
+    described::{common::NoFields, operation::Operation, samples},
     request::{
         body::{JsonObject, OptionalBody},
-        fields::{Fields, patched},
+        checked::Checked,
+        fields::patched,
         optimistic::until_written,
         query::{NoParameters, Query},
     },
@@ -121,22 +124,37 @@ pub async fn change_settings(
     Ok(Reply::ok(outcome.await?.or_no_such("account")?))
 }
 
+/// Changes of the settings (RFC 7396). `null` resets one to its default.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SettingsPatch {
+    /// Country by whose plan numbers without `+` are read (ISO 3166, two letters).
+    default_country: Option<String>,
+    /// Zone of the times in files (IANA).
+    timezone: Option<String>,
+}
+
 fn read_settings(body: &Map<String, Value>) -> ApiResult<AccountSettings> {
-    let mut fields = Fields::of(body, "");
-    fields.only(&["defaultCountry", "timezone"]);
-    let country = fields.string("defaultCountry").map(str::parse);
-    let zone = fields.string("timezone").map(|text| {
-        let zone = text.parse();
-        zone.map_err(|_| format!("`{text:.40}` is not an IANA time zone; write one such as `Europe/Berlin`"))
+    let mut body = Checked::<SettingsPatch>::of(body);
+    body.parse("defaultCountry", |text| match text.parse::<Country>() {
+        Ok(country) => Ok(country.code().to_owned()),
+        Err(error) => Err(("not_allowed", error.to_string())),
     });
-    let settings = AccountSettings {
-        default_country: country.and_then(|country| fields.parsed("defaultCountry", "not_allowed", country)),
-        timezone: zone
-            .and_then(|zone| fields.parsed("timezone", "not_allowed", zone))
-            .unwrap_or_default(),
-    };
-    fields.end()?;
-    Ok(settings)
+    body.parse("timezone", |text| match text.parse::<Tz>() {
+        Ok(zone) => Ok(zone.name().to_owned()),
+        Err(_) => Err((
+            "not_allowed",
+            format!("`{text:.40}` is not an IANA time zone; write one such as `Europe/Berlin`"),
+        )),
+    });
+    let SettingsPatch {
+        default_country,
+        timezone,
+    } = body.end()?;
+    Ok(AccountSettings {
+        default_country: default_country.and_then(|country| country.parse().ok()),
+        timezone: timezone.and_then(|zone| zone.parse().ok()).unwrap_or_default(),
+    })
 }
 
 /// Handles `POST /public/v1/me/webhook-secret/rotate`. The old secret stays valid for a day.
@@ -198,7 +216,7 @@ pub fn operations() -> Vec<Operation> {
         Operation::patch("/public/v1/me/settings", "updateSettings", "Change the account's settings")
             .by(change_settings)
             .note("They apply to numbers, files and exports from the response on.")
-            .body::<bodies::SettingsPatch>(json!({ "nothing": {}, "some": sample }))
+            .body::<SettingsPatch>(json!({ "nothing": {}, "some": sample }))
             .ok::<AccountSettings>(sample)
             .invalid("defaultCountry", "not_allowed", "`Germany` is not a country; write the two letters of ISO 3166, such as `DE`"),
         Operation::get(

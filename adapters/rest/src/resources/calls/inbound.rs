@@ -12,18 +12,23 @@ use domain::{
         store::{Account, AgentRow, CampaignContact, KeyTicket, StoreError},
     },
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{agent_id, variables};
+use super::choices;
 use crate::{
     access::idempotency::{IdempotencyKey, RequestHash},
     caller::Caller,
+    described::{
+        bodies::{CallOverrides, Variable, VariableName},
+        common::PhoneNumberSent,
+    },
     request::{
         body::JsonObject,
         call_language, call_overrides,
-        fields::Fields,
+        checked::Checked,
+        contact_fields,
         query::{NoParameters, Query},
     },
     resources::campaigns::{begin::require_voice, contacts::count_variables, variables::OpenVariables},
@@ -34,8 +39,6 @@ use crate::{
     state::RestState,
 };
 use carriers::plain::{self, format::Formats};
-
-const NAMES: [&str; 6] = ["agentId", "from", "to", "language", "dynamicVariables", "overrides"];
 
 /// Handles the request.
 pub async fn create(
@@ -125,13 +128,15 @@ async fn make(
     body: &Map<String, Value>,
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<Made> {
-    let Wanted {
-        agent: id,
+    let NewInboundCall {
+        agent_id: id,
         from,
         to,
-        mut variables,
+        language,
+        dynamic_variables,
         overrides,
     } = read(body, &account.settings)?;
+    let mut variables = choices::variables(dynamic_variables, language);
     let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
     let agent = complete(&row)?;
     if !agent.takes_calls() {
@@ -143,7 +148,7 @@ async fn make(
         return Err(ApiError::field("to", "not_allowed", message));
     }
     call_language::check_call(&agent, &variables)?;
-    let agent = call_overrides::applied(agent, &overrides, &mut variables)?;
+    let agent = call_overrides::applied(agent, &overrides.unwrap_or_default(), &mut variables)?;
     require_voice(state, account.id, &agent).await?;
     let open = open_variables(state, account, &agent, (from.as_ref(), &variables)).await?;
     let wanted = WantedAgent {
@@ -194,32 +199,37 @@ pub async fn open_variables(
     Ok(open.warning())
 }
 
-/// Fields of the body.
-struct Wanted {
-    agent: AgentId,
+/// A call through a WebSocket that its caller opens.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewInboundCall {
+    /// Agent of the account that takes the call.
+    #[schema(value_type = String, format = "uuid")]
+    agent_id: AgentId,
+    /// Phone number of the caller.
+    #[schema(value_type = Option<PhoneNumberSent>)]
     from: Option<PhoneNumber>,
+    /// Number of the agent that was called.
+    #[schema(value_type = Option<PhoneNumberSent>)]
     to: Option<PhoneNumber>,
-    variables: Map<String, Value>,
-    overrides: Map<String, Value>,
+    /// Language in which the call begins: the agent's `primaryLanguage`, or one of its `languagePresets`.
+    #[schema(example = "es")]
+    language: Option<String>,
+    /// Values of at most 100 `{{placeholders}}`: strings, numbers or booleans.
+    #[schema(value_type = Option<BTreeMap<VariableName, Variable>>)]
+    dynamic_variables: Option<Map<String, Value>>,
+    /// Fields of the agent that this call overrides. The agent's `platformSettings.overrides` must allow each.
+    #[schema(value_type = Option<CallOverrides>)]
+    overrides: Option<Map<String, Value>>,
 }
 
-fn read(body: &Map<String, Value>, settings: &AccountSettings) -> ApiResult<Wanted> {
-    let mut fields = Fields::of(body, "");
-    fields.only(&NAMES);
-    let agent = agent_id(&mut fields);
-    let mut number = |name| fields.phone_number(name, settings);
-    let (from, to) = (number("from"), number("to"));
-    let (variables, overrides) = (variables(&mut fields), call_overrides::read(&mut fields));
-    match (agent, fields.problems.is_empty()) {
-        (Some(agent), true) => Ok(Wanted {
-            agent,
-            from,
-            to,
-            variables,
-            overrides,
-        }),
-        _ => Err(ApiError::Invalid(fields.problems)),
+fn read(body: &Map<String, Value>, settings: &AccountSettings) -> ApiResult<NewInboundCall> {
+    let mut body = Checked::<NewInboundCall>::of(body);
+    for number in ["from", "to"] {
+        body.parse(number, |text| contact_fields::phone_number(settings, text));
     }
+    choices::check_variables(&mut body);
+    body.end()
 }
 
 fn refused(refusal: InboundRefusal) -> ApiError {

@@ -7,22 +7,25 @@ use domain::{
     id::{AgentId, AttemptId},
     ports::store::{Account, KeyTicket, TestActions, TestCall, TestMode},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
+use utoipa::{
+    ToSchema,
+    openapi::{Ref, RefOr, Schema},
+};
 
 use super::{
-    agent_id,
+    choices,
     inbound::{Made, begin, complete, open_variables, stored},
-    variables,
 };
 use crate::{
     access::idempotency::{IdempotencyKey, RequestHash},
     caller::Caller,
+    described::bodies::{Variable, VariableName},
     request::{
         body::JsonObject,
         call_language,
-        fields::Fields,
+        checked::Checked,
         query::{NoParameters, Query},
     },
     resources::{
@@ -35,10 +38,6 @@ use crate::{
     },
     state::RestState,
 };
-
-const TEXT: &str = "text";
-
-const NAMES: [&str; 6] = ["agentId", "agent", "mode", "actions", "language", "dynamicVariables"];
 
 /// Handles the request.
 pub async fn create(
@@ -53,7 +52,7 @@ pub async fn create(
         .answer(
             async |ticket| make(&state, &account, &body, ticket.as_ref()).await,
             async |id| stored(&state, &account, id).await,
-            |made| created(&state, made, body.get("mode") == Some(&TEXT.into())),
+            |made| created(&state, made, body.get("mode") == Some(&"text".into())),
         )
         .await
 }
@@ -140,51 +139,64 @@ async fn make(
     begin(state, (None, None), wanted, (&agent, joined(&warnings))).await
 }
 
-fn read(body: &Map<String, Value>) -> ApiResult<Wanted> {
-    let mut fields = Fields::of(body, "");
-    fields.only(&NAMES);
-    let agent = match (fields.value("agentId").is_some(), fields.value("agent").is_some()) {
-        (_, false) => agent_id(&mut fields).map(Tried::Saved),
-        (false, true) => unsaved(&mut fields).map(Tried::Unsaved),
-        (true, true) => {
-            fields.problem("agent", "not_allowed", "leave out `agentId` or this");
-            None
-        }
-    };
-    let mode = match fields.string("mode") {
-        None | Some("voice") => TestMode::Voice,
-        Some(TEXT) => TestMode::Text,
-        Some(other) => {
-            fields.problem("mode", "not_allowed", format!("`{other:.40}` is not `voice` or `text`"));
-            TestMode::Voice
-        }
-    };
-    let actions = match fields.flag("actions") {
-        true => TestActions::Real,
-        false => TestActions::Simulated,
-    };
-    let variables = variables(&mut fields);
-    match (agent, fields.problems.is_empty()) {
-        (Some(agent), true) => Ok(Wanted {
-            agent,
-            actions,
-            mode,
-            variables,
-        }),
-        _ => Err(ApiError::Invalid(fields.problems)),
-    }
+/// A call with which an agent is tried out. It has either `agentId` or `agent`.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewTestCall {
+    /// Agent of the account.
+    #[schema(value_type = Option<String>, format = "uuid")]
+    agent_id: Option<AgentId>,
+    /// Agent that is not saved.
+    #[schema(schema_with = new_agent)]
+    #[expect(dead_code, reason = "is read by the rules for a new agent")]
+    agent: Option<Value>,
+    /// Medium of the call; `voice` by default.
+    mode: Option<TestMode>,
+    /// Whether tools, appointments and transfers really happen; false by default.
+    actions: Option<bool>,
+    /// Language in which the call begins: the agent's `primaryLanguage`, or one of its `languagePresets`.
+    #[schema(example = "es")]
+    language: Option<String>,
+    /// Values of at most 100 `{{placeholders}}`: strings, numbers or booleans.
+    #[schema(value_type = Option<BTreeMap<VariableName, Variable>>)]
+    dynamic_variables: Option<Map<String, Value>>,
 }
 
-/// Reads the object of an agent by the rules for a new one.
-fn unsaved(fields: &mut Fields<'_>) -> Option<Map<String, Value>> {
-    let object = fields.object("agent")?;
-    match agent::validate_create(&Value::Object(object.clone())) {
-        Ok(document) => Some(document),
-        Err(problems) => {
-            fields.problems.extend(problems.into_iter().map(below));
-            None
-        }
+fn new_agent() -> RefOr<Schema> {
+    let mut agent = Ref::from_schema_name("NewAgent");
+    "Agent that is not saved.".clone_into(&mut agent.description);
+    RefOr::Ref(agent)
+}
+
+fn read(body: &Map<String, Value>) -> ApiResult<Wanted> {
+    let given = ["agentId", "agent"].map(|name| body.get(name).is_some_and(|value| !value.is_null()));
+    let mut body = Checked::<NewTestCall>::of(body);
+    let mut unsaved = None;
+    match (given, body.sound("agent")) {
+        ([true, true], _) => body.problem("agent", ("not_allowed", "leave out `agentId` or this".into())),
+        ([false, false], _) => body.problem("agentId", ("required", "is required".into())),
+        // An unsaved agent is read by the rules for a new one.
+        (_, Some(agent)) => match agent::validate_create(agent) {
+            Ok(document) => unsaved = Some(document),
+            Err(problems) => body.extend(problems.into_iter().map(below)),
+        },
+        _ => {}
     }
+    choices::check_variables(&mut body);
+    let body = body.end()?;
+    let agent = match (body.agent_id, unsaved) {
+        (Some(id), _) => Tried::Saved(id),
+        (None, document) => Tried::Unsaved(document.ok_or(ApiError::Internal)?),
+    };
+    Ok(Wanted {
+        agent,
+        actions: match body.actions {
+            Some(true) => TestActions::Real,
+            Some(false) | None => TestActions::Simulated,
+        },
+        mode: body.mode.unwrap_or_default(),
+        variables: choices::variables(body.dynamic_variables, body.language),
+    })
 }
 
 /// Puts the path of an agent's problem below the field `agent`.

@@ -14,7 +14,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{Checked, TOO_MANY_UPLOADS, form, upload};
+use super::{
+    Checked, TOO_MANY_UPLOADS,
+    form::{self, CsvToCheck},
+    upload,
+};
 use crate::{
     caller::Caller,
     request::{
@@ -101,9 +105,9 @@ pub async fn check(
     let Some(_slot) = state.upload_limit.wait(account.id).await else {
         return Err(ApiError::Unavailable(TOO_MANY_UPLOADS.into()));
     };
-    let upload = upload::receive(request, &state.spool_dir, false, &["agentId"]).await?;
-    let mut problems = upload.problems;
-    let choices = match form::agent(&upload.texts, &mut problems) {
+    let upload = upload::receive::<CsvToCheck>(request, &state.spool_dir, false).await?;
+    let mut form = upload.checked::<CsvToCheck>();
+    let choices = match form.get("agentId") {
         Some(id) => {
             let agent = dialing_agent(&*state.store, account.id, id).await?;
             Some(ContactChoices::of(&agent, &state.talking))
@@ -111,8 +115,8 @@ pub async fn check(
         None => None,
     };
     let rules = (choices, Destinations::of(&*state.store, account.id).await?);
-    let options = form::options(&upload.texts, &account.settings, &mut problems);
-    let checked = super::check(upload.file, options, rules, problems, Ok).await?;
+    let options = form::options(&mut form, &account.settings);
+    let checked = super::check(upload.file, options, rules, form.problems(), Ok).await?;
     let warnings = checked.warnings();
     let Checked { examined: found, .. } = checked;
     let (mut do_not_call, mut do_not_call_rows, mut places) = (0, Vec::new(), HashMap::new());

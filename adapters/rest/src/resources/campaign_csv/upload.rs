@@ -6,15 +6,19 @@ use axum::{extract::Request, http::header};
 use domain::agent::Problem;
 use futures_util::StreamExt;
 use multer::{Constraints, Field, Multipart, SizeLimit};
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use tokio::io::AsyncWriteExt;
+use utoipa::ToSchema;
 
 use super::paced::{Allowance, HeadTooLong, Paced};
 use crate::{
     access::idempotency::RequestHash,
     request::{
         body::{broken_body, require_type},
+        checked::Checked,
         fields::suggestion,
+        schemas::names_of,
     },
     response::error::{ApiError, ApiResult},
 };
@@ -28,35 +32,11 @@ const BODY_BYTES: u64 = FILE_BYTES + 1024 * 1024;
 /// Maximum number of listed fields.
 const LISTED: usize = 100;
 
-/// Text fields of each form: how to read its file.
-const FILE_TEXTS: [&str; 6] = [
-    "phoneColumn",
-    "nameColumn",
-    "emailColumn",
-    "defaultCountry",
-    "separator",
-    "skipInvalidRows",
-];
-
-/// Further text fields of a form that makes a campaign, besides its options.
-pub const CAMPAIGN_TEXTS: [&str; 10] = [
-    "name",
-    "agentId",
-    "launch",
-    "scheduled",
-    "startTime",
-    "endTime",
-    "timezone",
-    "followUpCall",
-    "followUpAttempts",
-    "followUpIntervals",
-];
-
 /// A received form.
 #[derive(Debug, Default)]
 pub struct Upload {
     /// Text fields, trimmed, without blank ones.
-    pub texts: BTreeMap<&'static str, String>,
+    pub texts: BTreeMap<String, String>,
     /// File, at its start; deleted when it is closed.
     pub file: Option<File>,
     /// Problems of unknown, repeated or oversized fields.
@@ -65,8 +45,8 @@ pub struct Upload {
     file_hash: Option<Sha256>,
 }
 
-/// Reads a form with the fields of a file and these text fields, in any order. With `hashed`, also hashes the file for [`Upload::hash`].
-pub async fn receive(request: Request, spool_dir: &Path, hashed: bool, texts: &[&'static str]) -> ApiResult<Upload> {
+/// Reads a form with the fields of `T`, in any order. With `hashed`, also hashes the file for [`Upload::hash`].
+pub async fn receive<T: ToSchema + 'static>(request: Request, spool_dir: &Path, hashed: bool) -> ApiResult<Upload> {
     require_type(request.headers(), "multipart/form-data")?;
     let sent = request
         .headers()
@@ -76,13 +56,12 @@ pub async fn receive(request: Request, spool_dir: &Path, hashed: bool, texts: &[
         .map_err(|_| ApiError::Malformed("the multipart content type names no boundary".into()))?;
     let limits = Constraints::new().size_limit(SizeLimit::new().whole_stream(BODY_BYTES));
     let allowance = Allowance::default();
-    let texts = [texts, &FILE_TEXTS].concat();
     let mut body = Paced::new(request.into_body().into_data_stream(), allowance.clone());
     let upload = fields(
         Multipart::with_constraints(&mut body, boundary, limits),
         &allowance,
         (spool_dir, hashed),
-        &texts,
+        &names_of::<T>(),
     )
     .await?;
     // A body that ends early after the last boundary is still incomplete.
@@ -98,7 +77,7 @@ async fn fields(
     mut form: Multipart<'_>,
     allowance: &Allowance,
     (spool_dir, hashed): (&Path, bool),
-    texts: &[&'static str],
+    names: &[String],
 ) -> ApiResult<Upload> {
     let mut upload = Upload {
         file_hash: hashed.then(Sha256::new),
@@ -118,11 +97,11 @@ async fn fields(
         } else if name == "file" {
             upload.file = Some(spool(field, spool_dir, upload.file_hash.as_mut()).await?);
             seen.push(name);
-        } else if let Some(known) = texts.iter().copied().find(|known| *known == name) {
-            upload.text(known, field).await?;
+        } else if names.contains(&name) {
+            upload.text(&name, field).await?;
             seen.push(name);
         } else {
-            let names: Vec<&str> = texts.iter().copied().chain(["file"]).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let message = format!("is not a field of this form{}", suggestion(&name, &names));
             upload.complain(&name, "unknown_field", message);
             skip(field).await?;
@@ -137,6 +116,15 @@ async fn skip(mut field: Field<'_>) -> ApiResult<()> {
 }
 
 impl Upload {
+    /// Checks the fields against the schema of the form.
+    pub fn checked<T: ToSchema + DeserializeOwned + 'static>(&self) -> Checked<T> {
+        let mut texts = self.texts.clone();
+        if self.file.is_some() {
+            texts.insert("file".into(), String::new());
+        }
+        Checked::form(&texts, self.problems.clone())
+    }
+
     /// Hashes the content of the form: its fields and the file, but not its encoding as parts.
     pub fn hash(&self) -> RequestHash {
         let mut hash = RequestHash::default();
@@ -159,7 +147,7 @@ impl Upload {
         }
     }
 
-    async fn text(&mut self, name: &'static str, mut field: Field<'_>) -> ApiResult<()> {
+    async fn text(&mut self, name: &str, mut field: Field<'_>) -> ApiResult<()> {
         let mut bytes = Vec::new();
         while let Some(chunk) = field.chunk().await.map_err(|error| refused(&error))? {
             if bytes.len() + chunk.len() > TEXT_BYTES {
@@ -172,7 +160,7 @@ impl Upload {
             Ok(text) if text.trim().is_empty() => {}
             Ok(text) if text.contains('\0') => self.complain(name, "not_allowed", "contains the character U+0000"),
             Ok(text) => {
-                self.texts.insert(name, text.trim().to_owned());
+                self.texts.insert(name.to_owned(), text.trim().to_owned());
             }
             Err(_) => self.complain(name, "not_utf8", "is not UTF-8 text; send it as UTF-8"),
         }

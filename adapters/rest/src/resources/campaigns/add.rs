@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 use super::{
     begin::joined,
     command::{Target, require_to_feed},
-    contacts,
+    contacts::{self, MoreContacts},
     import::Import,
     update::{agent_of, hide},
 };
 use crate::{
     access::idempotency::{IdempotencyKey, RequestHash},
     caller::CallerKey,
-    request::{body::JsonObject, fields::Fields},
+    request::{body::JsonObject, checked::Checked},
     response::{
         envelope::Reply,
         error::{ApiError, ApiResult, OrNoSuch},
@@ -65,15 +65,10 @@ async fn append(
     body: &Map<String, Value>,
     ticket: Option<KeyTicket>,
 ) -> ApiResult<Added> {
-    let mut fields = Fields::of(body, "");
-    fields.only(&["contacts", "contactIds"]);
-    let given = contacts::read_all(&*state.store, account, &mut fields).await?;
-    if given.is_none() {
-        fields.problem("contacts", "required", "is required, or `contactIds`");
-    }
-    let Some((contacts, destinations)) = given.filter(|_| fields.problems.is_empty()) else {
-        return Err(ApiError::Invalid(fields.problems));
-    };
+    let mut body = Checked::<MoreContacts>::of(body);
+    let given = contacts::read_required(&*state.store, account, &mut body).await?;
+    body.end()?;
+    let (contacts, destinations) = given.ok_or(ApiError::Internal)?;
     check_number(contacts.len() as u64)?;
     let agent = agent_of(state, row, None).await?;
     let (import, open) = hide(state, row, agent.as_ref(), &contacts).await?;

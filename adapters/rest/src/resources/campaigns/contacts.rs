@@ -9,80 +9,105 @@ use domain::{
     phone_number::PhoneNumber,
     ports::store::{Account, CampaignContact, ContactRow, Store},
 };
+use serde::Deserialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::variables::OpenVariables;
 use crate::{
+    described::bodies,
     request::{
         call_overrides::{ContactChoices, unknown_override},
+        checked::Checked,
         contact_fields,
-        fields::{Fields, kind},
     },
-    resources::account::safeguards::Destinations,
+    resources::{account::safeguards::Destinations, contacts::NewContact},
     response::error::{ApiError, ApiResult},
     state::RestState,
 };
 
-/// Reads the contacts. Returns the valid ones with their index; problems of the others are added to `fields`.
-fn read(fields: &mut Fields<'_>, settings: &AccountSettings) -> Vec<(usize, CampaignContact)> {
-    if let Some(Value::Array(items)) = fields.value("contacts")
-        && items.is_empty()
-    {
-        fields.problem("contacts", "required", "must hold at least one contact");
-    }
+const LISTS: [&str; 2] = ["contacts", "contactIds"];
+
+/// A contact to call. Up to 100 custom fields of 4 KiB each are stored, and are available as variables in the call.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewCampaignContact {
+    #[serde(flatten)]
+    contact: NewContact,
+    /// Id of a saved contact with this number.
+    #[schema(value_type = Option<String>, format = "uuid")]
+    contact_id: Option<ContactId>,
+}
+
+/// Contacts to call: `contacts`, `contactIds` or both.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "`read` takes them out of the body")]
+pub struct MoreContacts {
+    /// Contacts to call.
+    #[serde(default)]
+    #[schema(min_items = 1)]
+    contacts: Vec<NewCampaignContact>,
+    /// Saved contacts to call.
+    #[serde(default)]
+    #[schema(min_items = 1)]
+    contact_ids: Vec<bodies::ContactId>,
+}
+
+/// Reads the contacts of a body. Returns those with a valid number, with their index; problems of the others are added.
+fn read_contacts<T>(body: &mut Checked<T>, settings: &AccountSettings) -> Vec<(usize, CampaignContact)> {
     let mut seen: HashMap<PhoneNumber, usize> = HashMap::new();
     let mut contacts = Vec::new();
-    for (index, item) in fields.array("contacts").unwrap_or_default().iter().enumerate() {
-        let path = format!("contacts[{index}]");
-        let Value::Object(map) = item else {
-            let message = format!("must be an object, not {}", kind(item));
-            fields.problem(&path, "wrong_type", message);
+    for (index, item) in body.take("contacts") {
+        let Some(contact) = read_contact(body, index, item, settings) else {
             continue;
         };
-        let mut own = Fields::of(map, path);
-        let contact = contact(&mut own, settings);
-        if let Some(contact) = contact {
-            match seen.get(&contact.phone_number) {
-                Some(first) => {
-                    let message = format!("`{}` repeats contacts[{first}]", contact.phone_number);
-                    own.problem("phoneNumber", "duplicate_number", message);
-                }
-                None => {
-                    seen.insert(contact.phone_number.clone(), index);
-                    contacts.push((index, contact));
-                }
+        match seen.get(&contact.phone_number) {
+            Some(first) => {
+                let message = format!("`{}` repeats contacts[{first}]", contact.phone_number);
+                body.problem(&format!("contacts[{index}].phoneNumber"), ("duplicate_number", message));
+            }
+            None => {
+                seen.insert(contact.phone_number.clone(), index);
+                contacts.push((index, contact));
             }
         }
-        fields.problems.append(&mut own.problems);
     }
     contacts
 }
 
-fn contact(fields: &mut Fields<'_>, settings: &AccountSettings) -> Option<CampaignContact> {
-    let phone_number = fields.required_phone_number("phoneNumber", settings);
-    let read = contact_fields::read(fields, &["metadata"], &["contactId"]);
-    for name in read.extra.keys() {
-        if let Some(why) = unknown_override(name) {
-            fields.problem(name, "not_allowed", why);
+/// Reads what the schema found sound of a contact. Returns `None` without a valid number.
+fn read_contact<T>(
+    body: &mut Checked<T>,
+    index: usize,
+    mut item: Value,
+    settings: &AccountSettings,
+) -> Option<CampaignContact> {
+    let at = |name: &str| format!("contacts[{index}].{name}");
+    if let Some(text) = item["phoneNumber"].as_str() {
+        match contact_fields::phone_number(settings, text) {
+            Ok(number) => item["phoneNumber"] = number.into(),
+            Err(reason) => {
+                body.problem(&at("phoneNumber"), reason);
+                item["phoneNumber"] = Value::Null;
+            }
         }
     }
-    let contact = fields.string("contactId").and_then(|text| {
-        let id = text.parse::<ContactId>();
-        if id.is_err() {
-            fields.problem(
-                "contactId",
-                "invalid_value",
-                format!("`{text:.100}` is not a contact's id (a UUID)"),
-            );
-        }
-        id.ok()
-    });
+    let NewCampaignContact { contact, contact_id } = serde_json::from_value(item).ok()?;
+    let mut problems = contact_fields::problems(&contact.extra, &["metadata"]);
+    for name in contact.extra.keys() {
+        problems.extend(unknown_override(name).map(|why| Problem::new(name, "not_allowed", why)));
+    }
+    body.extend(problems.into_iter().map(|problem| Problem {
+        path: at(&problem.path),
+        ..problem
+    }));
     Some(CampaignContact {
-        phone_number: phone_number?,
-        contact,
-        name: read.name,
-        email: read.email,
-        extra: read.extra,
+        phone_number: contact.phone_number?,
+        contact: contact_id,
+        name: contact_fields::person(contact.name),
+        email: contact.email.map(|email| email.0),
+        extra: contact.extra,
     })
 }
 
@@ -123,63 +148,50 @@ fn no_such_contact(path: String, id: ContactId) -> Problem {
     Problem::new(path, "not_found", format!("there is no contact `{id}` in this account"))
 }
 
-/// Reads the ids in `contactIds`. Returns the valid ones with their index; problems of the others are added
-/// to `fields`.
-fn read_ids(fields: &mut Fields<'_>) -> Vec<(usize, ContactId)> {
-    let Some(items) = fields.array("contactIds") else {
-        return Vec::new();
-    };
-    if items.is_empty() {
-        fields.problem("contactIds", "required", "must hold at least one contact's id");
-    }
-    let mut ids = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        let path = format!("contactIds[{index}]");
-        let Value::String(text) = item else {
-            fields.problem(&path, "wrong_type", format!("must be a string, not {}", kind(item)));
-            continue;
-        };
-        match text.parse() {
-            Ok(id) => ids.push((index, id)),
-            Err(_) => fields.problem(
-                &path,
-                "invalid_value",
-                format!("`{text:.100}` is not a contact's id (a UUID)"),
-            ),
-        }
-    }
-    ids
-}
-
-/// Reads `contacts` and `contactIds`, and checks their ids and destinations. Returns `None` if neither is given;
-/// problems are added to `fields`.
-pub async fn read_all(
+/// Reads `contacts` and `contactIds` of a body, and checks their ids and destinations. Returns `None` if neither is given;
+/// problems are added to the body.
+pub async fn read<T>(
     store: &dyn Store,
     account: &Account,
-    fields: &mut Fields<'_>,
+    body: &mut Checked<T>,
 ) -> ApiResult<Option<(Vec<CampaignContact>, Destinations)>> {
-    if ["contacts", "contactIds"]
-        .iter()
-        .all(|name| fields.value(name).is_none())
-    {
+    if LISTS.iter().all(|list| body.sound(list).is_none()) {
         return Ok(None);
     }
-    let given = read(fields, &account.settings);
+    let given = read_contacts(body, &account.settings);
     let account = account.id;
-    let ids = read_ids(fields);
-    let problems: &mut Vec<Problem> = &mut fields.problems;
-    check_ids(store, account, &given, problems).await?;
+    let ids = body.take("contactIds").into_iter();
+    let ids: Vec<(usize, ContactId)> = ids
+        .filter_map(|(index, id)| Some((index, id.as_str()?.parse().ok()?)))
+        .collect();
+    let mut problems = Vec::new();
+    check_ids(store, account, &given, &mut problems).await?;
     let mut destinations = Destinations::of(store, account).await?;
     let places: Vec<usize> = given.iter().map(|(index, _)| *index).collect();
-    let all = union(store, account, given, &ids, problems).await?;
+    let all = union(store, account, given, &ids, &mut problems).await?;
     for (at, contact) in all.iter().enumerate() {
         let path = match places.get(at) {
             Some(index) => format!("contacts[{index}].phoneNumber"),
             None => "contactIds".to_owned(),
         };
-        destinations.check(path, &contact.phone_number, problems);
+        destinations.check(path, &contact.phone_number, &mut problems);
     }
+    body.extend(problems);
+    LISTS.iter().for_each(|list| body.sort(list));
     Ok(Some((all, destinations)))
+}
+
+/// Does the same for a body that must have contacts.
+pub async fn read_required<T>(
+    store: &dyn Store,
+    account: &Account,
+    body: &mut Checked<T>,
+) -> ApiResult<Option<(Vec<CampaignContact>, Destinations)>> {
+    let given = read(store, account, body).await?;
+    if given.is_none() && !LISTS.iter().any(|list| body.is_refused(list)) {
+        body.problem("contacts", ("required", "is required, or `contactIds`".into()));
+    }
+    Ok(given)
 }
 
 /// Returns `contacts` followed by the saved contacts with these ids. A repeated number is a problem.

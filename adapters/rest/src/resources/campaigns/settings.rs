@@ -12,102 +12,109 @@ use domain::{
     },
 };
 
-use crate::response::error::{ApiError, ApiResult, OrNoSuch};
+use serde::Deserialize;
+use utoipa::ToSchema;
 
-/// Valid delays of a follow-up call in minutes: up to a week.
-const INTERVAL_MINUTES: std::ops::RangeInclusive<i64> = 1..=10_080;
+use crate::{
+    described::{bodies::Minutes, common::Name},
+    request::checked::Checked,
+    response::error::{ApiError, ApiResult, OrNoSuch},
+};
 
-/// Requested settings, as far as the fields could be read.
-#[derive(Debug, Default, Clone)]
-pub struct Settings {
-    /// Value of `name`.
-    pub name: Option<String>,
-    /// Value of `agentId`.
-    pub agent: Option<AgentId>,
-    /// Value of `launch`.
+/// Name, agent, time and options of a campaign to create, from JSON or a form.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CampaignSettings {
+    /// Name of the campaign.
+    pub name: Name,
+    /// Agent that dials.
+    #[schema(value_type = String, format = "uuid")]
+    pub agent_id: AgentId,
+    /// Whether to dial at once.
+    #[serde(default)]
+    #[schema(default = false)]
     pub launch: bool,
-    /// Value of `scheduled`.
+    /// Whether to dial on the schedule.
+    #[serde(default)]
+    #[schema(default = false)]
     pub scheduled: bool,
-    /// Values of `startTime`, `endTime` and `timezone`.
+    /// Schedule.
+    #[serde(flatten)]
     pub schedule: ScheduleText,
-    /// Value of `followUpCall`.
-    pub follow_up_call: bool,
-    /// Value of `followUpAttempts`.
-    pub follow_up_attempts: Option<i64>,
-    /// Value of `followUpIntervals`.
-    pub follow_up_intervals: Option<Vec<i64>>,
     /// Options.
+    #[serde(flatten)]
     pub options: CampaignOptions,
 }
 
-impl Settings {
-    /// Checks the rules between fields. Fields that already have a problem are skipped.
-    pub fn check(&self, problems: &mut Vec<Problem>) {
-        let mut found = Vec::new();
-        self.check_schedule(&mut found);
-        self.check_follow_up(&mut found);
-        found.retain(|problem: &Problem| {
-            let mut known = problems
-                .iter()
-                .filter_map(|known| known.path.strip_prefix(&problem.path));
-            known.all(|rest| !rest.is_empty() && !rest.starts_with('['))
-        });
-        problems.extend(found);
+impl CampaignSettings {
+    /// Returns whether the campaign dials without a further request.
+    pub fn begins(&self) -> bool {
+        self.launch || self.scheduled
     }
 
-    fn check_schedule(&self, problems: &mut Vec<Problem>) {
-        if self.launch && self.scheduled {
-            let message = "`launch` and `scheduled` cannot both be true: dial now or later";
-            problems.push(Problem::new("scheduled", "not_allowed", message));
-        }
-        problems.extend(schedule_texts::problems(&self.schedule, self.scheduled));
-    }
-
-    fn check_follow_up(&self, problems: &mut Vec<Problem>) {
-        let wanted = FollowUpFields {
-            call: self.follow_up_call,
-            attempts: self.follow_up_attempts,
-            intervals: self.follow_up_intervals.as_deref(),
-        };
-        wanted.check(problems);
-    }
-
-    /// Returns the campaign to create. Call it only after all checks have passed.
-    pub fn into_new(self, name: String, agent: AgentId) -> NewCampaign {
-        let follow_up = FollowUpFields {
-            call: self.follow_up_call,
-            attempts: self.follow_up_attempts,
-            intervals: self.follow_up_intervals.as_deref(),
-        };
+    /// Returns the campaign to create.
+    pub fn into_new(self, follow_up: FollowUp) -> NewCampaign {
         NewCampaign {
-            name,
-            agent,
-            follow_up: follow_up.made(),
+            name: self.name.0,
+            agent: self.agent_id,
+            follow_up,
             schedule: self.schedule,
             options: self.options,
         }
     }
 }
 
-/// Values of `followUpCall`, `followUpAttempts` and `followUpIntervals`.
-#[derive(Debug, Clone, Copy)]
-pub struct FollowUpFields<'a> {
-    /// Whether contacts are called again.
-    pub call: bool,
-    /// Number of follow-up calls.
-    pub attempts: Option<i64>,
-    /// Minutes before each follow-up call.
-    pub intervals: Option<&'a [i64]>,
+/// Checks the rules between the fields of a campaign to create.
+pub fn check<T>(body: &mut Checked<T>, follow_up: &FollowUpFields) {
+    let [launch, scheduled] = ["launch", "scheduled"].map(|name| body.get(name).unwrap_or(false));
+    let mut found = Vec::new();
+    if launch && scheduled {
+        let message = "`launch` and `scheduled` cannot both be true: dial now or later";
+        found.push(Problem::new("scheduled", "not_allowed", message));
+    }
+    found.extend(schedule_texts::problems(&schedule_texts::given(body), scheduled));
+    found.extend(follow_up.problems());
+    body.conclude(found);
 }
 
-impl FollowUpFields<'_> {
-    /// Checks the rules between these fields.
-    pub fn check(self, problems: &mut Vec<Problem>) {
-        let (attempts, intervals) = (self.attempts, self.intervals);
-        if self.call {
+/// Follow-up calls, as a body asks for them.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FollowUpFields {
+    /// Whether contacts are called again.
+    #[schema(required = false, value_type = bool)]
+    pub follow_up_call: Option<bool>,
+    /// Number of follow-up calls.
+    #[schema(required = false, value_type = i64, minimum = 1, maximum = 100)]
+    pub follow_up_attempts: Option<u32>,
+    /// Minutes before each follow-up call, one entry per call.
+    #[schema(required = false, value_type = Vec<Minutes>)]
+    pub follow_up_intervals: Option<Vec<u32>>,
+}
+
+impl FollowUpFields {
+    /// Returns the sound fields of a JSON body.
+    pub fn of<T>(body: &mut Checked<T>) -> Self {
+        body.gather("followUpIntervals", "out_of_range");
+        Self {
+            follow_up_call: body.get("followUpCall"),
+            follow_up_attempts: body.get("followUpAttempts"),
+            follow_up_intervals: body.get("followUpIntervals"),
+        }
+    }
+
+    /// Returns whether any of them is given.
+    pub fn is_given(&self) -> bool {
+        self.follow_up_call.is_some() || self.follow_up_attempts.is_some() || self.follow_up_intervals.is_some()
+    }
+
+    /// Returns the problems between the fields.
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if self.follow_up_call == Some(true) {
             let given = [
-                ("followUpAttempts", attempts.is_some()),
-                ("followUpIntervals", intervals.is_some()),
+                ("followUpAttempts", self.follow_up_attempts.is_some()),
+                ("followUpIntervals", self.follow_up_intervals.is_some()),
             ];
             for (path, _) in given.iter().filter(|(_, given)| !given) {
                 problems.push(Problem::new(
@@ -117,32 +124,25 @@ impl FollowUpFields<'_> {
                 ));
             }
         }
-        if let Some(attempts) = attempts.filter(|attempts| !(1..=100).contains(attempts)) {
-            let message = format!("must be from 1 to 100, not {attempts}");
-            problems.push(Problem::new("followUpAttempts", "out_of_range", message));
-        }
-        let Some(intervals) = intervals else { return };
-        for minutes in intervals.iter().filter(|minutes| !INTERVAL_MINUTES.contains(minutes)) {
-            let message = format!("every delay is 1 to 10080 minutes; {minutes} is not");
-            problems.push(Problem::new("followUpIntervals", "out_of_range", message));
-        }
-        let count = i64::try_from(intervals.len()).unwrap_or(i64::MAX);
-        if let Some(attempts) = attempts.filter(|attempts| *attempts != count) {
+        if let (Some(attempts), Some(minutes)) = (self.follow_up_attempts, &self.follow_up_intervals)
+            && attempts as usize != minutes.len()
+        {
+            let count = minutes.len();
             let message = format!("has {count} delays for {attempts} attempts; each attempt needs one");
             problems.push(Problem::new("followUpIntervals", "invalid_value", message));
         }
+        problems
     }
 
     /// Returns the value to store. Call it only after all checks have passed.
     pub fn made(self) -> FollowUp {
-        if !self.call {
-            return FollowUp::default();
-        }
-        let minutes = self.intervals.unwrap_or_default();
-        FollowUp {
-            enabled: true,
-            attempts: self.attempts.and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
-            intervals_minutes: minutes.iter().filter_map(|n| u32::try_from(*n).ok()).collect(),
+        match self.follow_up_call {
+            Some(true) => FollowUp {
+                enabled: true,
+                attempts: self.follow_up_attempts.unwrap_or_default(),
+                intervals_minutes: self.follow_up_intervals.unwrap_or_default(),
+            },
+            Some(false) | None => FollowUp::default(),
         }
     }
 }

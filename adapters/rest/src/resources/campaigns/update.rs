@@ -4,28 +4,30 @@ use actors::campaign::{CampaignCommand, CampaignUpdate};
 use axum::{extract::State, response::Response};
 use domain::{
     agent::Agent,
+    campaign_options::CampaignOptions,
     id::AgentId,
     ports::store::{Account, CampaignContact, CampaignRow, CampaignStatus, FollowUp, ScheduleText},
     scope::Scope,
 };
+use serde::Deserialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{
     Answer,
     begin::{beginning_warnings, joined},
     command::{Target, require_to_feed},
-    contacts,
-    create::{agent_id, intervals},
+    contacts::{self, MoreContacts},
     import::{CHUNK, Import},
-    options,
     settings::{FollowUpFields, dialing_agent, schedule_texts},
     variables::OpenVariables,
 };
 use crate::{
     caller::CallerKey,
+    described::common::Name,
     request::{
         body::JsonObject,
-        fields::{Fields, check_name, kind},
+        checked::{Checked, present},
         optimistic::IfMatch,
     },
     response::{
@@ -35,23 +37,59 @@ use crate::{
     state::RestState,
 };
 
-const NAMES: [&str; 12] = [
-    "name",
-    "agentId",
-    "contacts",
-    "contactIds",
-    "active",
-    "scheduled",
-    "startTime",
-    "endTime",
-    "timezone",
-    "followUpCall",
-    "followUpAttempts",
-    "followUpIntervals",
-];
+/// Changes of a campaign. Omitted fields stay unchanged. `null` clears parts of the schedule. `contacts` and `contactIds`
+/// replace the current ones.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CampaignPatch {
+    /// New name.
+    #[schema(required = false, value_type = Name)]
+    name: Option<Name>,
+    /// New agent.
+    #[schema(required = false, value_type = String, format = "uuid")]
+    agent_id: Option<AgentId>,
+    /// False stops the campaign; true queues or launches it.
+    #[schema(required = false, value_type = bool)]
+    active: Option<bool>,
+    /// True attaches the schedule; false removes it.
+    #[schema(required = false, value_type = bool)]
+    scheduled: Option<bool>,
+    /// Start time: `HH:MM[:SS]`, or ISO 8601 with or without an offset.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, example = "09:00")]
+    start_time: Option<Option<String>>,
+    /// End time in the same format; without it there is no daily pause.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, example = "17:30")]
+    end_time: Option<Option<String>>,
+    /// IANA name of the time zone.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, example = "Europe/Berlin")]
+    timezone: Option<Option<String>>,
+    #[serde(flatten)]
+    follow_up: FollowUpFields,
+    #[serde(flatten)]
+    #[expect(dead_code, reason = "`contacts::read` takes them out of the body")]
+    contacts: MoreContacts,
+    /// Options.
+    #[serde(flatten)]
+    options: CampaignOptions,
+}
 
-/// Schedule fields that `null` clears.
-const CLEARED: [&str; 3] = ["startTime", "endTime", "timezone"];
+/// Schedule of the dialing.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewSchedule {
+    /// Start time: `HH:MM[:SS]`, or ISO 8601 with or without an offset.
+    #[schema(example = "09:00")]
+    start_time: String,
+    /// End time in the same format; without it there is no daily pause.
+    #[schema(example = "17:30")]
+    end_time: Option<String>,
+    /// IANA name of the time zone.
+    #[schema(example = "Europe/Berlin")]
+    timezone: String,
+}
 
 /// Handles `PATCH /public/v1/campaigns/{campaignId}`.
 pub async fn patch(
@@ -144,95 +182,48 @@ async fn read(
     (account, row): (&Account, &CampaignRow),
     body: &Map<String, Value>,
 ) -> ApiResult<(CampaignUpdate, Option<Vec<CampaignContact>>)> {
-    let mut fields = Fields::of(body, "");
-    let names = options::with_names(&NAMES);
-    fields.only(&names);
-    refuse_nulls(&mut fields, body, &names);
-    let mut update = CampaignUpdate {
-        name: name(&mut fields),
-        agent: agent_id(&mut fields),
-        options: options::read(|name, range| fields.integer(name, range)),
-        start_time: clearable(&mut fields, body, "startTime"),
-        end_time: clearable(&mut fields, body, "endTime"),
-        timezone: clearable(&mut fields, body, "timezone"),
-        scheduled: flag(&mut fields, "scheduled"),
-        active: flag(&mut fields, "active"),
-        ..CampaignUpdate::default()
-    };
-    if update.scheduled == Some(true) && update.active == Some(false) {
+    let mut body = Checked::<CampaignPatch>::change(body);
+    if ["scheduled", "active"].map(|name| body.get(name)) == [Some(true), Some(false)] {
         let message = "`scheduled` true queues the campaign and `active` false stops it: send only one of them";
-        fields.problem("active", "not_allowed", message);
+        body.problem("active", ("not_allowed", message.into()));
     }
-    update.follow_up = follow_up(&mut fields, &row.follow_up);
-    let given = ScheduleText {
-        start_time: update.start_time.clone().flatten(),
-        end_time: update.end_time.clone().flatten(),
-        timezone: update.timezone.clone().flatten(),
+    let follow_up = follow_up(&mut body, &row.follow_up);
+    let malformed = schedule_texts::problems(&schedule_texts::given(&body), false);
+    body.extend(malformed);
+    let contacts = contacts::read(&*state.store, account, &mut body).await?;
+    let patch = body.end()?;
+    let is_given = patch.follow_up.is_given();
+    let update = CampaignUpdate {
+        version: None,
+        name: patch.name.map(|name| name.0),
+        agent: patch.agent_id,
+        follow_up: is_given.then(|| follow_up.made()),
+        options: patch.options,
+        start_time: patch.start_time,
+        end_time: patch.end_time,
+        timezone: patch.timezone,
+        contacts: None,
+        scheduled: patch.scheduled,
+        active: patch.active,
     };
-    fields.problems.extend(schedule_texts::problems(&given, false));
-    let contacts = contacts::read_all(&*state.store, account, &mut fields).await?;
-    fields.end()?;
     Ok((update, contacts.map(|(contacts, _)| contacts)))
 }
 
-fn refuse_nulls(fields: &mut Fields<'_>, body: &Map<String, Value>, names: &[&str]) {
-    for name in names.iter().filter(|name| !CLEARED.contains(name)) {
-        if body.get(*name).is_some_and(Value::is_null) {
-            let message = "cannot be null: leave it out to keep it as it is";
-            fields.problem(name, "wrong_type", message);
-        }
+/// Merges the body's follow-ups into the stored ones, which replace missing ones while follow-ups are on.
+fn follow_up(body: &mut Checked<CampaignPatch>, stored: &FollowUp) -> FollowUpFields {
+    let mut wanted = FollowUpFields::of(body);
+    if body.is_refused("followUp") || !wanted.is_given() {
+        return wanted;
     }
-}
-
-fn name(fields: &mut Fields<'_>) -> Option<String> {
-    let text = fields.string("name")?;
-    check_name(text)
-        .map_err(|(code, message)| fields.problem("name", code, message))
-        .ok()
-}
-
-fn flag(fields: &mut Fields<'_>, name: &str) -> Option<bool> {
-    let value = fields.value(name)?;
-    if value.as_bool().is_none() {
-        fields.problem(name, "wrong_type", format!("must be a boolean, not {}", kind(value)));
+    let call = wanted.follow_up_call.unwrap_or(stored.enabled);
+    wanted.follow_up_call = Some(call);
+    if stored.enabled && call {
+        wanted.follow_up_attempts.get_or_insert(stored.attempts);
+        let minutes = &mut wanted.follow_up_intervals;
+        minutes.get_or_insert_with(|| stored.intervals_minutes.clone());
     }
-    value.as_bool()
-}
-
-/// Reads a text, or null to clear it.
-fn clearable(fields: &mut Fields<'_>, body: &Map<String, Value>, name: &str) -> Option<Option<String>> {
-    match body.get(name)? {
-        Value::Null => Some(None),
-        _ => fields.string(name).map(|text| Some(text.to_owned())),
-    }
-}
-
-/// Merges the body into the stored follow-ups. Returns `None` if the body does not mention them.
-fn follow_up(fields: &mut Fields<'_>, stored: &FollowUp) -> Option<FollowUp> {
-    let named = ["followUpCall", "followUpAttempts", "followUpIntervals"];
-    named.iter().find(|name| fields.value(name).is_some())?;
-    let before = fields.problems.len();
-    let call = flag(fields, "followUpCall").unwrap_or(stored.enabled);
-    let attempts = fields.integer("followUpAttempts", 1..=100);
-    let minutes = intervals(fields);
-    if fields.problems.len() > before {
-        return None;
-    }
-    // Stored values replace missing ones while follow-ups are on.
-    let kept = stored.enabled && call;
-    let kept_minutes: Vec<i64> = stored
-        .intervals_minutes
-        .iter()
-        .map(|minutes| i64::from(*minutes))
-        .collect();
-    let minutes = minutes.or_else(|| kept.then_some(kept_minutes));
-    let wanted = FollowUpFields {
-        call,
-        attempts: attempts.or_else(|| kept.then_some(i64::from(stored.attempts))),
-        intervals: minutes.as_deref(),
-    };
-    wanted.check(&mut fields.problems);
-    (fields.problems.len() == before).then(|| wanted.made())
+    body.extend(wanted.problems());
+    wanted
 }
 
 /// Handles `POST /public/v1/campaigns/{campaignId}/schedule`.
@@ -243,17 +234,15 @@ pub async fn schedule(
 ) -> ApiResult<Response> {
     let row = state.store.campaign(target.account.id, target.campaign).await;
     row.or_no_such("campaign")?;
-    let mut fields = Fields::of(&body, "");
-    fields.only(&CLEARED);
+    let mut body = Checked::<NewSchedule>::of(&body);
+    let problems = schedule_texts::problems(&schedule_texts::given(&body), true);
+    body.conclude(problems);
+    let body = body.end()?;
     let text = ScheduleText {
-        start_time: fields.string("startTime").map(str::to_owned),
-        end_time: fields.string("endTime").map(str::to_owned),
-        timezone: fields.string("timezone").map(str::to_owned),
+        start_time: Some(body.start_time),
+        end_time: body.end_time,
+        timezone: Some(body.timezone),
     };
-    let mut found = schedule_texts::problems(&text, true);
-    found.retain(|problem| fields.problems.iter().all(|known| known.path != problem.path));
-    fields.problems.extend(found);
-    fields.end()?;
     let row = target.command(&state, CampaignCommand::Schedule(text)).await?;
     let answer = Answer::ok(target.request_id).warning(joined(&beginning_warnings(&state, &row).await));
     answer.send(&state, &row).await

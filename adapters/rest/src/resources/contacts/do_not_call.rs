@@ -2,23 +2,24 @@
 
 use axum::extract::State;
 use domain::{id::AttemptId, phone_number::PhoneNumber, ports::store::DoNotCallRow};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::ListParameters;
 use crate::{
     caller::Caller,
+    described::common::PhoneNumberSent,
     request::{
         body::JsonObject,
-        contact_fields::CreatedAt,
+        checked::Checked,
+        contact_fields::{CreatedAt, phone_number},
         cursor::Binding,
-        fields::Fields,
         path_id::{self, PathId},
         query::{NoParameters, Query},
     },
     response::{
         envelope::Reply,
-        error::{ApiError, ApiResult, OrNoSuch},
+        error::{ApiResult, OrNoSuch},
     },
     state::RestState,
 };
@@ -35,6 +36,15 @@ pub struct DoNotCallEntry {
     pub conversation_id: Option<AttemptId>,
     /// When the number was put on the list.
     pub metadata: CreatedAt,
+}
+
+/// A number to add to the list.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewDoNotCallEntry {
+    /// Phone number.
+    #[schema(value_type = PhoneNumberSent)]
+    phone_number: PhoneNumber,
 }
 
 /// A number removed from the list.
@@ -71,12 +81,9 @@ pub async fn add(
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Reply> {
-    let mut fields = Fields::of(&body, "");
-    fields.only(&["phoneNumber"]);
-    let number = fields.required_phone_number("phoneNumber", &account.settings);
-    let (Some(number), true) = (number, fields.problems.is_empty()) else {
-        return Err(ApiError::Invalid(fields.problems));
-    };
+    let mut body = Checked::<NewDoNotCallEntry>::of(&body);
+    body.parse("phoneNumber", |text| phone_number(&account.settings, text));
+    let number = body.end()?.phone_number;
     let row = state.store.add_do_not_call(account.id, &number).await?;
     Ok(Reply::created(view(&row)))
 }

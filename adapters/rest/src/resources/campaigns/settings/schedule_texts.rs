@@ -6,6 +6,17 @@ use domain::{
     schedule::Schedule,
 };
 
+use crate::request::checked::Checked;
+
+/// Returns the sound texts of a body.
+pub fn given<T>(body: &Checked<T>) -> ScheduleText {
+    ScheduleText {
+        start_time: body.get("startTime"),
+        end_time: body.get("endTime"),
+        timezone: body.get("timezone"),
+    }
+}
+
 /// Returns the problems of the texts. With `wanted` they must form a schedule, otherwise they are only stored.
 pub fn problems(text: &ScheduleText, wanted: bool) -> Vec<Problem> {
     if !wanted {
