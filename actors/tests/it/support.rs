@@ -161,7 +161,7 @@ impl World {
             follow_up: Default::default(),
             options: CampaignOptions {
                 max_concurrent_calls: most,
-                ring_timeout_seconds: None,
+                ..CampaignOptions::default()
             },
         };
         let id = self.import(new, contacts).await;

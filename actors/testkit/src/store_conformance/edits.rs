@@ -51,8 +51,8 @@ pub async fn an_edit_changes_what_it_names_and_needs_the_present_version(fixture
         }),
         follow_up: Some(FollowUp::default()),
         options: Some(CampaignOptions {
-            max_concurrent_calls: None,
             ring_timeout_seconds: Some(40),
+            ..CampaignOptions::default()
         }),
         contacts: None,
     };

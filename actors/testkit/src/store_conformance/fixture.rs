@@ -211,8 +211,12 @@ impl Scene {
             },
             options: CampaignOptions {
                 max_concurrent_calls: Some(7_000),
+                ..CampaignOptions::default()
+            }
+            .or(CampaignOptions {
                 ring_timeout_seconds: Some(25),
-            },
+                ..CampaignOptions::default()
+            }),
         }
     }
 
