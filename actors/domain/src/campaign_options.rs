@@ -1,4 +1,6 @@
 //! Options of a campaign: the single declaration that the API reads and describes, the store keeps and campaigns obey.
+//! A new one is a field here, a column (a migration, and `OPTIONS` among the store's campaigns), and a field of the
+//! dashboard's form.
 
 use serde::{Deserialize, Serialize};
 
