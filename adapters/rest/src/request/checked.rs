@@ -205,7 +205,7 @@ impl<T> Checked<T> {
     /// Puts the problems of a list's items into the order of the list.
     pub fn sort(&mut self, list: &str) {
         self.problems
-            .sort_by_key(|problem| index_in(list, &problem.path).map_or(0, |at| at + 1));
+            .sort_by_cached_key(|problem| index_in(list, &problem.path).map_or(0, |at| at + 1));
     }
 
     /// Returns the object that has the field at a path, and the field's name.
