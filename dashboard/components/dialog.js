@@ -1,5 +1,5 @@
 // Dialogs and short messages.
-import { html, useEffect, useLayoutEffect, useRef } from '../lib/ui.js';
+import { html, useLayoutEffect, useRef } from '../lib/ui.js';
 import { createStore, useStore } from '../lib/store.js';
 import { sentence, t } from '../lib/i18n.js';
 import { errorText } from './states.js';

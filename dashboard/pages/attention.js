@@ -22,9 +22,11 @@ async function findProblems(signal) {
     const { data } = await get('/webhooks', { query: { pageSize: 20 }, signal });
     const hooks = data.filter((/** @type {any} */ each) => each.enabled && each.recent.failed + each.recent.pending > 0);
     const texts = await Promise.all(hooks.map((/** @type {any} */ hook) => failureOf(hook, signal)));
-    hooks.forEach((/** @type {any} */ hook, /** @type {number} */ at) => texts[at] && problems.push({
-      key: hook.webhookId, title: t('attention.webhook', { url: hook.url }), text: texts[at], href: `/settings/webhooks/${hook.webhookId}`,
-    }));
+    for (const [at, hook] of hooks.entries()) {
+      if (!texts[at]) continue;
+      const title = t('attention.webhook', { url: hook.url });
+      problems.push({ key: hook.webhookId, title, text: texts[at], href: `/settings/webhooks/${hook.webhookId}` });
+    }
   } catch (error) {
     // A session may lack the scope that webhooks need.
     if (!(error instanceof ApiError)) throw error;

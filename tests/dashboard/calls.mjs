@@ -150,7 +150,7 @@ export const calls = {
     await page.locator(".turn").first().waitFor({ timeout: 20_000 });
     const asked = { turns: 0, events: 0, call: 0 };
     page.on("request", (request) => {
-      const [, kind = "/call"] = new RegExp(`/conversations/${id}(/turns|/events)?(\\?|$)`).exec(request.url()) ?? [, ""];
+      const [, kind = "/call"] = new RegExp(`/conversations/${id}(/turns|/events)?(\\?|$)`).exec(request.url()) ?? ["", ""];
       if (kind) asked[kind.slice(1)]++;
     });
     await page.waitForTimeout(8000);

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
-import { ask, button, checkAccess, close, drop, receiver, row, signedIn, until } from "./browser.mjs";
+import { ask, button, checkAccess, close, drop, receiver, row, signedIn } from "./browser.mjs";
 import { TAG, threeCalls } from "./calls.mjs";
 import { end, isLoud, place } from "./live.mjs";
 import { signedInWith } from "./operator.mjs";
@@ -11,7 +11,6 @@ import { spring } from "./results.mjs";
 import english from "./units/dashboard/texts/en.js";
 import german from "./units/dashboard/texts/de.js";
 
-const { RINGBACK_URL: service } = process.env;
 const LANGUAGES = [{ locale: "en-GB", texts: english }, { locale: "de-DE", texts: german }];
 const WIDTHS = [[1440, 900], [390, 844]];
 const folder = new URL("looks/", import.meta.url).pathname;

@@ -1,7 +1,7 @@
 // Scenarios of a person who has a call: microphone, keys, transfer; and of those who follow several calls.
 
 import assert from "node:assert/strict";
-import { account, ask, button, checkAccess, close, dialog, fits, inDialog, row, signedIn, until, waitFor } from "./browser.mjs";
+import { account, ask, button, checkAccess, close, dialog, fits, inDialog, row, signedIn, waitFor } from "./browser.mjs";
 import { end, eventsOf, isLoud, place, recorded } from "./live.mjs";
 
 const { RINGBACK_URL: service } = process.env;

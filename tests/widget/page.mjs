@@ -76,7 +76,7 @@ class Sound {
         const ends = [{ onmessage: null }, { onmessage: null }];
         const post = (to) => (message) => {
           const data = structuredClone(message);
-          setImmediate(() => to.onmessage && to.onmessage({ data }));
+          setImmediate(() => to.onmessage?.({ data }));
         };
         ends[0].postMessage = post(ends[1]);
         ends[1].postMessage = post(ends[0]);

@@ -65,7 +65,7 @@ class Microphone extends AudioWorkletProcessor {
   }
 
   process([input]) {
-    const heard = input && input[0];
+    const heard = input?.[0];
     // When muted, it continues with silence to keep the line's pace.
     const samples = heard && !this.muted ? heard : new Float32Array(QUANTUM);
     for (const sample of this.resampler.convert(samples)) {

@@ -4,7 +4,7 @@
   "use strict";
 
   const script = document.currentScript;
-  const home = script && script.src ? new URL(".", script.src).href : null;
+  const home = script?.src ? new URL(".", script.src).href : null;
   const TEXT = 500;
   const BUFFERED = 64 * 1024;
   const VARIANTS = ["tiny", "compact", "full"];
@@ -293,7 +293,7 @@
     }
 
     mute(muted) {
-      if (!this.#call || !this.#call.microphone) return;
+      if (!this.#call?.microphone) return;
       this.#muted = muted;
       this.#call.microphone.port.postMessage(muted ? "mute" : "unmute");
       this.#show(this.getAttribute("state"), this.#parts.status.textContent);
