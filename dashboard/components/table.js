@@ -101,8 +101,8 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
   const from = Math.min(sight.from, rows.length), to = Math.min(sight.to, rows.length);
   // One row is a stop of the Tab key; the arrow keys move it.
   const stop = Math.max(from, Math.min(current, to - 1));
-  const gap = (/** @type {number} */ count) => count > 0
-    && html`<tr aria-hidden="true" class="gap"><td colspan=${visible.length} style=${{ height: `${count * ROW}px` }}></td></tr>`;
+  const gap = (/** @type {string} */ key, /** @type {number} */ count) => count > 0
+    && html`<tr key=${key} aria-hidden="true" class="gap"><td colspan=${visible.length} style=${{ height: `${count * ROW}px` }}></td></tr>`;
   return html`
     ${(filters || columns.some((column) => column.optional)) && html`<div class="table-tools">
       <div class="filters">${filters}</div>
@@ -116,9 +116,9 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
       <table aria-rowcount=${list.hasMore ? -1 : rows.length + 1} aria-label=${label}>
         <thead><tr aria-rowindex="1">${visible.map((column) => html`<${ColumnHead} column=${column}
           by=${onSort ? column.sort : column.value && column.key} order=${given ?? order} onOrder=${onSort ?? setOrder} />`)}</tr></thead>
-        <tbody>
-          ${gap(from)}
-          ${rows.slice(from, to).map((row, at) => {
+        <tbody>${/* One array: the vendored Preact misplaces what follows an array that shrinks while the element before it goes. */ [
+          gap('above', from),
+          ...rows.slice(from, to).map((row, at) => {
             const index = from + at, link = href?.(row);
             return html`<tr key=${rowKey(row)} aria-rowindex=${index + 2} class=${link || onOpen ? 'opens' : null} onClick=${link || onOpen ? openRow : null}>
               ${visible.map((column, nth) => {
@@ -131,11 +131,11 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
                   ${link ? html`<a href=${link} ...${roving}>${content}</a>` : href ? html`<span ...${roving}>${content}</span>` : content}</th>`;
               })}
             </tr>`;
-          })}
-          ${gap(rows.length - to)}
-          ${list.loading && rows.length === 0
-            && [1, 2, 3, 4, 5].map((n) => html`<tr key=${n} class="loading"><td colspan=${visible.length}><span class="skeleton"></span></td></tr>`)}
-        </tbody>
+          }),
+          gap('below', rows.length - to),
+          ...(list.loading && rows.length === 0 ? [1, 2, 3, 4, 5] : []).map((n) =>
+            html`<tr key=${n} class="loading"><td colspan=${visible.length}><span class="skeleton"></span></td></tr>`),
+        ]}</tbody>
       </table>
     </div>`}`;
 }
