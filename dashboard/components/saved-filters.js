@@ -36,7 +36,7 @@ export function SavedFilters({ page, query }) {
   return html`<${Menu} label=${t('savedFilters.title')}>
       ${saved.map((each) => html`<div key=${each.name} class="saved-filter">
         <button class="plain" aria-current=${each.query === present ? 'true' : null}
-          onClick=${() => navigate(`${page}?${each.query}`, { replace: true })}>${each.name}</button>
+          onClick=${() => navigate(`${page}?${each.query}`)}>${each.name}</button>
         <button class="plain" aria-label=${t('savedFilters.remove', { name: each.name })}
           onClick=${() => keep(saved.filter((other) => other !== each))}>×</button></div>`)}
       ${saved.length === 0 && !present && html`<p class="muted">${t('savedFilters.none')}</p>`}

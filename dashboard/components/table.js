@@ -1,8 +1,8 @@
 // The one table: rows of a `List` (lib/data.js), only those in sight in the document, more read while scrolling.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/ui.js';
 import { t } from '../lib/i18n.js';
-import { presentEntry } from '../lib/router.js';
-import { columnsKey, sorted } from '../lib/rows.js';
+import { presentEntry, setQuery, useQuery } from '../lib/router.js';
+import { columnsKey, orderOf, orderQuery, sorted, sorterOf } from '../lib/rows.js';
 import { Menu } from './menu.js';
 import { Failure } from './states.js';
 
@@ -20,7 +20,7 @@ const ROW = 44, AHEAD = 10, GROWS = 60;
  * @property {string} [sort] By which the API sorts them.
  */
 
-/** @typedef {{ key: string, isDown: boolean }} Order */
+/** @typedef {import('../lib/rows.js').Order} Order */
 
 /**
  * @param {object} props
@@ -33,18 +33,17 @@ const ROW = 44, AHEAD = 10, GROWS = 60;
  * @param {any} [props.empty] Shown without rows.
  * @param {any} [props.filters] Shown above, left of the choice of columns.
  * @param {boolean} [props.short] Grows with its rows, up to 60 of them; longer ones show 10.
- * @param {Order} [props.sorted] How the API sorts: by the `sort` of a column.
- * @param {(order: Order) => void} [props.onSort]
+ * @param {Order} [props.order] The usual one; the address has another. Without it nothing can be sorted.
  */
-export function Table({ label, list, columns, rowKey, href, onOpen, empty, filters, short, sorted: given, onSort }) {
+export function Table({ label, list, columns, rowKey, href, onOpen, empty, filters, short, order: usual }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const [sight, setSight] = useState(() => around(list));
   const [current, setCurrent] = useState(list.place.row);
   const [shown, setShown] = useColumns(columnsKey(list.path, label), columns);
-  const [order, setOrder] = useState({ key: '', isDown: true });
+  const query = useQuery(), order = usual && orderOf(query, columns, usual);
   const visible = columns.filter((column, at) => at === 0 || shown.includes(column.key));
-  const value = columns.find(({ key }) => key === order.key)?.value;
-  const rows = useMemo(() => (value ? sorted(list.rows, value, order.isDown) : list.rows), [list.rows, order, !value]);
+  const value = order && columns.find((column) => sorterOf(column) === order.key)?.value;
+  const rows = useMemo(() => (value ? sorted(list.rows, value, order.isDown) : list.rows), [list.rows, order?.key, order?.isDown, !value]);
 
   function measure() {
     const element = box.current;
@@ -115,7 +114,7 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
       aria-label=${label} aria-busy=${list.loading}>
       <table aria-rowcount=${list.hasMore ? -1 : rows.length + 1} aria-label=${label}>
         <thead><tr aria-rowindex="1">${visible.map((column) => html`<${ColumnHead} column=${column}
-          by=${onSort ? column.sort : column.value && column.key} order=${given ?? order} onOrder=${onSort ?? setOrder} />`)}</tr></thead>
+          order=${order} onOrder=${(/** @type {Order} */ next) => usual && setQuery(orderQuery(next, usual))} />`)}</tr></thead>
         <tbody>${/* One array: the vendored Preact misplaces what follows an array that shrinks while the element before it goes. */ [
           gap('above', from),
           ...rows.slice(from, to).map((row, at) => {
@@ -163,9 +162,10 @@ function around({ sight, place: { row } }) {
   return row > 0 ? { from: Math.max(0, row - 2 * AHEAD), to: row + 3 * AHEAD } : { from: 0, to: 30 };
 }
 
-/** @param {{ column: Column, by?: string, order: Order, onOrder: (order: Order) => void }} props `by`: what it is sorted by, if it can be. */
-function ColumnHead({ column, by, order, onOrder }) {
-  if (!by) return html`<th scope="col" class=${cell(column)}>${column.label}</th>`;
+/** @param {{ column: Column, order?: Order, onOrder: (order: Order) => void }} props */
+function ColumnHead({ column, order, onOrder }) {
+  const by = sorterOf(column);
+  if (!by || !order) return html`<th scope="col" class=${cell(column)}>${column.label}</th>`;
   const isIt = order.key === by, isDown = !isIt || !order.isDown;
   return html`<th scope="col" class=${cell(column)} aria-sort=${isIt ? (order.isDown ? 'descending' : 'ascending') : null}>
     <button class="sorter" onClick=${() => onOrder({ key: by, isDown })}>${column.label}

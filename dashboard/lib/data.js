@@ -1,7 +1,7 @@
 // Reading from the API in components.
 import { get } from './api.js';
 import { onAccountEvent } from './events.js';
-import { PagedList, readAll } from './list.js';
+import { PagedList, readAll, staticList } from './list.js';
 import { presentEntry } from './router.js';
 import { useCallback, useEffect, useRef, useState } from './ui.js';
 
@@ -46,21 +46,30 @@ export function useResource(path, query) {
 export function useList(path, query, rowKey) {
   const key = JSON.stringify([path, query]);
   const [, render] = useState({});
-  const present = useRef(/** @type {List | null} */ (null)), kept = useRef(presentEntry().lists).current, isBack = useRef(false);
+  const present = useRef(/** @type {List | null} */ (null)), { lists: kept } = presentEntry(), isBack = useRef(false);
   if (present.current?.key !== key) {
     const before = present.current, onChange = () => present.current?.key === key && render({});
     before?.close();
-    isBack.current = !before && kept.has(key);
+    // It gives way to the new one, unless another entry of the history came.
+    if (before && kept.get(before.key) === before) kept.delete(before.key);
+    isBack.current = kept.has(key);
     const list = isBack.current ? kept.get(key) : new PagedList(path, query, rowKey, onChange);
     list.reopen(onChange);
     // Until the first page is there, the rows of the filters before are shown.
-    if (before?.path === path) list.rows = before.rows;
+    if (before?.path === path && !isBack.current) list.rows = before.rows;
     present.current = Object.assign(list, { key });
-    kept.set(key, list);
   }
+  kept.set(key, /** @type {List} */ (present.current));
   useEffect(() => { isBack.current ? present.current?.refresh() : present.current?.more(); }, [key]);
   useEffect(() => () => present.current?.close(), []);
   return /** @type {List} */ (present.current);
+}
+
+/** Rows that are all there as a list, which back at an entry of the history stands where it stood. @param {any[]} rows @param {string} path @returns {List} */
+export function keptRows(rows, path) {
+  const { lists } = presentEntry(), list = lists.get(path) ?? staticList(rows, path);
+  lists.set(path, list);
+  return Object.assign(list, { rows });
 }
 
 /** Events of one interval that make the next one no longer; with more it grows, to five times at most. */

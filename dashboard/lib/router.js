@@ -45,12 +45,19 @@ export function navigate(to, options = {}) {
   place.set(read());
 }
 
-/** Sets filters in the address, without a new entry in the history. @param {Record<string, string | undefined>} changes */
-export function setQuery(changes) {
+/**
+ * Changes the address without a new entry in the history: order, tabs, and words while they are typed.
+ * @param {Record<string, string | undefined>} changes @param {{ replace?: boolean }} [options]
+ */
+export function setQuery(changes, options = { replace: true }) {
   const query = new URLSearchParams(location.search);
   for (const [name, value] of Object.entries(changes)) value ? query.set(name, value) : query.delete(name);
-  navigate(location.pathname + (query.size ? `?${query}` : ''), { replace: true });
+  const to = location.pathname + (query.size ? `?${query}` : '');
+  if (to !== location.pathname + location.search) navigate(to, options);
 }
+
+/** Chooses filters; Back returns to those before. @param {Record<string, string | undefined>} changes */
+export const pushQuery = (changes) => setQuery(changes, {});
 
 export const useQuery = () => useStore(place).query;
 

@@ -3,6 +3,21 @@
 /** Under which the chosen columns are kept: the same in every language, and for every campaign. @param {string} path @param {string} label */
 export const columnsKey = (path, label) => `ringback.columns.${path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, ':id') || label}`;
 
+/** @typedef {{ key: string, isDown: boolean }} Order */
+/** What a column is sorted by, if it can be: by the API, or by its value. @param {{ key: string, value?: any, sort?: string }} column */
+export const sorterOf = ({ key, value, sort }) => sort ?? (value && key);
+
+/**
+ * The order that the address has, if a column has it too, or else the usual one.
+ * @param {Record<string, string | undefined>} query @param {{ key: string, value?: any, sort?: string }[]} columns @param {Order} usual @returns {Order}
+ */
+export const orderOf = ({ sort, up }, columns, usual) =>
+  (columns.some((column) => sorterOf(column) === (sort ?? usual.key)) && (sort || up) ? { key: sort ?? usual.key, isDown: !up } : usual);
+
+/** An order for the address, which does not name the usual one. @param {Order} order @param {Order} usual */
+export const orderQuery = ({ key, isDown }, usual) =>
+  (key === usual.key && isDown === usual.isDown ? { sort: undefined, up: undefined } : { sort: key, up: isDown ? undefined : 'true' });
+
 /**
  * The rows by a value, those without one last.
  * @template T @param {T[]} rows @param {(row: T) => number | string | undefined} value @param {boolean} isDown @returns {T[]}

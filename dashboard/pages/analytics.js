@@ -1,11 +1,11 @@
 // How calls came out over days, in groups; and the same of one campaign or agent as a card.
 import { html } from '../lib/ui.js';
 import { useAnalytics, useEveryHalfMinute } from '../lib/analytics.js';
+import { keptRows } from '../lib/data.js';
 import { lastWeek, spanOf, sum } from '../lib/figures.js';
 import { duration, money, number, percent, t, utcDay } from '../lib/i18n.js';
-import { staticList } from '../lib/list.js';
 import { useName } from '../lib/lookup.js';
-import { setQuery, useQuery } from '../lib/router.js';
+import { pushQuery, useQuery } from '../lib/router.js';
 import { AGENTS, CAMPAIGNS } from '../components/picker.js';
 import { Facts, Failure, Loading } from '../components/states.js';
 import { Table } from '../components/table.js';
@@ -28,7 +28,7 @@ export default function Analytics() {
   useEveryHalfMinute(() => { total.reload(); groups.reload(); });
   return html`
     <div class="head"><h1>${t('analytics.title')}</h1><div class="row" role="group" aria-label=${t('analytics.span')}>
-      ${SPANS.map((each) => html`<button key=${each} class="chip" aria-pressed=${each === span} onClick=${() => setQuery({ days: each })}>
+      ${SPANS.map((each) => html`<button key=${each} class="chip" aria-pressed=${each === span} onClick=${() => pushQuery({ days: each })}>
         ${each === LAST_WEEK ? t('analytics.lastWeek') : t('analytics.days', { n: Number(each) })}</button>`)}</div></div>
     <div class="filters">
       <${Found} name="campaignId" value=${campaignId} from=${CAMPAIGNS} any=${t('appointments.anyCampaign')} bare=${true} />
@@ -44,9 +44,10 @@ export default function Analytics() {
           <${Outcomes} counts=${sum(rows).outcomes} none=${t('analytics.none')} /></section>
       </div>`}
     <section class="stack">
-      ${groups.rows ? html`<${Table} label=${t('analytics.table')} list=${staticList(groups.rows, '/analytics')} columns=${columnsOf(by, groups.rows)}
+      ${groups.rows ? html`<${Table} label=${t('analytics.table')} list=${keptRows(groups.rows, '/analytics')} columns=${columnsOf(by, groups.rows)}
         rowKey=${(/** @type {Row} */ r) => `${by} ${r.at} ${r.campaignId} ${r.agentId} ${r.agentVersion}`} href=${(/** @type {Row} */ r) => groupAddress(by, r)}
-        empty=${t('analytics.none')} filters=${html`<${Choice} name="by" value=${by === 'day' ? '' : by} any=${t('analytics.by.day')} bare=${true}
+        empty=${t('analytics.none')} order=${by === 'day' ? { key: 'group', isDown: false } : { key: 'calls', isDown: true }}
+        filters=${html`<${Choice} name="by" value=${by === 'day' ? '' : by} any=${t('analytics.by.day')} bare=${true}
           label=${t('analytics.groups')} options=${Object.keys(GROUPS).map((value) => ({ value, label: t(`analytics.by.${value}`) }))} />`} />`
         : html`<${Loading} />`}
       <p class="help">${t('analytics.help')}</p></section>`;

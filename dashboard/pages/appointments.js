@@ -2,7 +2,7 @@
 import { html } from '../lib/ui.js';
 import { useEvents, useList } from '../lib/data.js';
 import { dateTime, t, time, zone } from '../lib/i18n.js';
-import { setQuery, useQuery } from '../lib/router.js';
+import { pushQuery, useQuery } from '../lib/router.js';
 import { dayEnd, dayStart } from '../lib/zoned.js';
 import { AGENTS, CAMPAIGNS } from '../components/picker.js';
 import { Table } from '../components/table.js';
@@ -30,7 +30,7 @@ export default function Appointments() {
     <${Found} name="campaignId" from=${CAMPAIGNS} value=${campaignId} any=${t('appointments.anyCampaign')} bare=${true} />
     ${when === 'days' && ['from', 'to'].map((name) => html`<${Given} key=${name} name=${name} type="date" value=${query[name]} />`)}
     ${chosen && html`
-      <button class="plain" onClick=${() => setQuery(Object.fromEntries(NAMES.map((name) => [name, undefined])))}>${t('calls.clear')}</button>`}`;
+      <button class="plain" onClick=${() => pushQuery(Object.fromEntries(NAMES.map((name) => [name, undefined])))}>${t('calls.clear')}</button>`}`;
   const isAll = when === 'all' && !agentId && !campaignId;
   const empty = chosen && !isAll ? t('appointments.noMatch')
     : html`<p>${t(isAll ? 'appointments.none' : 'appointments.noneAhead')}</p><a class="button" href="/agents">${t('appointments.toAgents')}</a>`;

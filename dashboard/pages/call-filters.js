@@ -2,7 +2,7 @@
 import { html, useState } from '../lib/ui.js';
 import { t } from '../lib/i18n.js';
 import { searchOf } from '../lib/outcome.js';
-import { setQuery } from '../lib/router.js';
+import { pushQuery, setQuery } from '../lib/router.js';
 import { dayEnd, dayStart } from '../lib/zoned.js';
 import { Icon } from '../components/icons.js';
 import { AGENTS, CAMPAIGNS, Picker } from '../components/picker.js';
@@ -45,7 +45,7 @@ export function CallFilters({ query }) {
       options=${OUTCOMES.map((value) => ({ value, label: outcomeName(value) }))} bare=${true} />
     <button aria-expanded=${open} aria-controls=${open ? 'more-filters' : null} onClick=${() => setOpen(!open)}>
       <${Icon} name="filter" />${others.length ? t('calls.moreChosen', { n: others.length }) : t('calls.more')}</button>
-    ${chosen.length > 0 && html`<button class="plain" onClick=${() => setQuery(Object.fromEntries(NAMES.map((name) => [name, undefined])))}>
+    ${chosen.length > 0 && html`<button class="plain" onClick=${() => pushQuery(Object.fromEntries(NAMES.map((name) => [name, undefined])))}>
       ${t('calls.clear')}</button>`}
     ${open && html`<div id="more-filters" class="more-filters card"><${MoreFilters} query=${query} /></div>`}`;
 }
@@ -69,7 +69,7 @@ function MoreFilters({ query }) {
     <${Given} name="from" type="date" value=${query.from} />
     <${Given} name="to" type="date" value=${query.to} />
     ${query.contactId && html`<div><span class="filter-label">${t('calls.filters.contactId')}</span>
-      <button onClick=${() => setQuery({ contactId: undefined })}>${t('calls.anyContact')}</button></div>`}`;
+      <button onClick=${() => pushQuery({ contactId: undefined })}>${t('calls.anyContact')}</button></div>`}`;
 }
 
 /**
@@ -79,7 +79,7 @@ function MoreFilters({ query }) {
 export const Found = ({ name, value, from, any, bare }) => html`<div>
   <label class=${bare ? 'hidden' : 'filter-label'} for=${`filter-${name}`}>${t(`calls.filters.${name}`)}</label>
   <${Picker} id=${`filter-${name}`} from=${from} value=${value} first=${[{ value: '', label: any ?? t('calls.any') }]}
-    onChange=${(/** @type {string} */ id) => setQuery({ [name]: id })} /></div>`;
+    onChange=${(/** @type {string} */ id) => pushQuery({ [name]: id })} /></div>`;
 
 /**
  * `bare`: the label is not shown.
@@ -87,7 +87,7 @@ export const Found = ({ name, value, from, any, bare }) => html`<div>
  */
 export function Choice({ name, value, options, any, bare, label = t(`calls.filters.${name}`) }) {
   const control = html`<select id=${`filter-${name}`} class=${bare ? 'narrow' : null} aria-label=${bare ? label : null}
-    onChange=${(/** @type {any} */ event) => setQuery({ [name]: event.target.value })}>
+    onChange=${(/** @type {any} */ event) => pushQuery({ [name]: event.target.value })}>
     <option value="" selected=${!value}>${any ?? t('calls.any')}</option>
     ${options.map((option) => html`<option key=${option.value} value=${option.value} selected=${option.value === value}>${option.label}</option>`)}
   </select>`;
@@ -98,5 +98,5 @@ export function Choice({ name, value, options, any, bare, label = t(`calls.filte
 export function Given({ name, value, type = 'text' }) {
   return html`<div><label class="filter-label" for=${`filter-${name}`}>${t(`calls.filters.${name}`)}</label>
     <input id=${`filter-${name}`} type=${type} min=${type === 'number' ? 0 : null} value=${value ?? ''} autocomplete="off"
-      onChange=${(/** @type {any} */ event) => setQuery({ [name]: event.target.value.trim() })} /></div>`;
+      onChange=${(/** @type {any} */ event) => pushQuery({ [name]: event.target.value.trim() })} /></div>`;
 }

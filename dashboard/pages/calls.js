@@ -5,7 +5,7 @@ import { useDoNotCall, useEvents, useList } from '../lib/data.js';
 import { dateTime, duration, money, t } from '../lib/i18n.js';
 import { useName } from '../lib/lookup.js';
 import { outcomeOf } from '../lib/outcome.js';
-import { setQuery, useQuery } from '../lib/router.js';
+import { useQuery } from '../lib/router.js';
 import { Menu } from '../components/menu.js';
 import { CAMPAIGNS } from '../components/picker.js';
 import { SavedFilters } from '../components/saved-filters.js';
@@ -18,7 +18,7 @@ const DAY = 86_400;
 export default function Calls() {
   const query = useQuery(), filters = apiFilters(query), chosen = filtersOf(query);
   // Words are found by how new they are.
-  const { sort = 'start_time', up } = query, order = filters.search ? {} : { sortBy: query.sort, sortDirection: up && 'asc' };
+  const order = filters.search ? {} : { sortBy: query.sort, sortDirection: query.up && 'asc' };
   const list = useList('/conversations', { ...filters, ...order, include: 'total' }, (call) => call.conversationId), { rows } = list;
   const oldest = rows.at(-1)?.startTimeUnix, blocked = useDoNotCall(oldest && Math.floor(oldest / DAY) * DAY * 1000);
   useEvents(['call.'], () => list.refresh(), 2000);
@@ -56,14 +56,11 @@ export default function Calls() {
           href=${address('/conversations/export', { ...filters, format })}>${t(`calls.${format}`)}</a>`)}
       <//></div></div>
     <div class="stack"><${Table} label=${t('calls.title')} list=${list} columns=${columns} filters=${html`<${CallFilters} query=${query} />`}
-      sorted=${{ key: sort, isDown: !up }} onSort=${filters.search ? undefined : sortBy}
+      order=${filters.search ? undefined : { key: 'start_time', isDown: true }}
       rowKey=${(/** @type {any} */ c) => c.conversationId} href=${callAddress}
       empty=${Object.keys(chosen).length ? t('calls.noMatch') : t('calls.none')} />
       <p class="help">${t('calls.keys')}</p></div>`;
 }
-
-/** @param {import('../components/table.js').Order} order */
-const sortBy = ({ key, isDown }) => setQuery({ sort: key === 'start_time' ? undefined : key, up: isDown ? undefined : 'true' });
 
 /** How many calls there are. The API does not count those with a recording. @param {import('../lib/data.js').List} list */
 function countText({ rows, hasMore, counted }) {

@@ -6,7 +6,7 @@ import { distribution } from '../lib/figures.js';
 import { dateTime, number, soon, t } from '../lib/i18n.js';
 import { readAll } from '../lib/list.js';
 import { outcomeOf } from '../lib/outcome.js';
-import { setQuery, useQuery } from '../lib/router.js';
+import { pushQuery, setQuery, useQuery } from '../lib/router.js';
 import { Search } from '../components/search.js';
 import { Badge, Facts, Failure, Loading, OutcomeBadge, Time } from '../components/states.js';
 import { Table } from '../components/table.js';
@@ -63,7 +63,7 @@ export default function Campaign({ params: { id } }) {
         filters=${html`<${Search} label=${t('campaign.search')} value=${search ?? ''} onSearch=${(/** @type {string} */ text) => setQuery({ search: text })} />
         <div class="row" role="group" aria-label=${t('campaign.outcome')}>
           ${['', ...CONTACT_STATUSES].map((each) =>
-            html`<button class="chip" aria-pressed=${each === (status ?? '')} onClick=${() => setQuery({ status: each })}>
+            html`<button class="chip" aria-pressed=${each === (status ?? '')} onClick=${() => pushQuery({ status: each })}>
               ${each ? contactStatus(each, present.status) : t('common.all')}</button>`)}
         </div>`} /></section>`;
 }

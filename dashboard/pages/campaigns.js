@@ -3,7 +3,7 @@ import { html } from '../lib/ui.js';
 import { may } from '../lib/api.js';
 import { useEvents, useList } from '../lib/data.js';
 import { number, t } from '../lib/i18n.js';
-import { setQuery, useQuery } from '../lib/router.js';
+import { pushQuery, setQuery, useQuery } from '../lib/router.js';
 import { Icon } from '../components/icons.js';
 import { Search } from '../components/search.js';
 import { Badge, Time } from '../components/states.js';
@@ -27,7 +27,7 @@ export default function Campaigns() {
     <${Search} label=${t('campaigns.search')} value=${name ?? ''} onSearch=${(/** @type {string} */ text) => setQuery({ name: text })} />
     <select aria-label=${t('campaigns.status')}
       onChange=${(/** @type {any} */ event) =>
-        setQuery(event.target.value === 'active' ? { status: undefined, active: 'true' } : { status: event.target.value, active: undefined })}>
+        pushQuery(event.target.value === 'active' ? { status: undefined, active: 'true' } : { status: event.target.value, active: undefined })}>
       <option value="">${t('campaigns.anyStatus')}</option>
       <option value="active" selected=${!!active}>${t('campaigns.active')}</option>
       ${STATUSES.map((each) => html`<option value=${each} selected=${each === status}>${t(`status.${each}`)}</option>`)}

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { columnsKey, neighbours, sorted } from "../../../dashboard/lib/rows.js";
+import { columnsKey, neighbours, orderOf, orderQuery, sorted, sorterOf } from "../../../dashboard/lib/rows.js";
 
 test("columns are kept by what the list is of, not by its title", () => {
   assert.equal(columnsKey("/conversations", "Anrufe"), "ringback.columns./conversations");
@@ -25,4 +25,23 @@ test("the calls beside one pass over rows without a call", () => {
   assert.deepEqual(neighbours(list, "/calls/3"), { at: 3, before: "/calls/2?turn=4", after: undefined, isLast: true });
   assert.deepEqual(neighbours(list, "/calls/9"), { at: -1, isLast: false });
   assert.deepEqual(neighbours(undefined, "/calls/1"), { at: -1, isLast: false });
+});
+
+test("the order is that of the address, if a column has it", () => {
+  const columns = [{ key: "name" }, { key: "calls", value: ({ n }) => n }, { key: "time", sort: "start_time" }], usual = { key: "calls", isDown: true };
+  assert.deepEqual(columns.map(sorterOf), [undefined, "calls", "start_time"]);
+  assert.equal(orderOf({}, columns, usual), usual);
+  assert.deepEqual(orderOf({ sort: "start_time" }, columns, usual), { key: "start_time", isDown: true });
+  assert.deepEqual(orderOf({ up: "true" }, columns, usual), { key: "calls", isDown: false });
+  for (const sort of ["name", "gone"]) assert.equal(orderOf({ sort, up: "true" }, columns, usual), usual);
+});
+
+test("the address names an order, and by it alone the order is found again", () => {
+  const columns = ["day", "calls"].map((key) => ({ key, value: () => 0 }));
+  for (const usual of [{ key: "calls", isDown: true }, { key: "day", isDown: false }]) {
+    assert.deepEqual(orderQuery(usual, usual), { sort: undefined, up: undefined });
+    for (const key of ["day", "calls"]) {
+      for (const isDown of [true, false]) assert.deepEqual(orderOf(orderQuery({ key, isDown }, usual), columns, usual), { key, isDown });
+    }
+  }
 });
