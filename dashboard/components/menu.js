@@ -1,4 +1,4 @@
-import { html, useRef } from '../lib/ui.js';
+import { html, useEffect, useRef } from '../lib/ui.js';
 
 /** A button that opens a small panel; closed by Escape, a click elsewhere, or a choice. @param {{ label: any, children?: any, button?: boolean }} props */
 export function Menu({ label, children, button }) {
@@ -10,6 +10,13 @@ export function Menu({ label, children, button }) {
     close();
     box.current.querySelector('summary')?.focus();
   };
+  // What is clicked elsewhere may take no focus, and Escape may be pressed without one.
+  useEffect(() => {
+    const onPointerDown = (/** @type {Event} */ event) => box.current?.contains(/** @type {Node} */ (event.target)) || close();
+    addEventListener('pointerdown', onPointerDown);
+    addEventListener('keydown', onKeyDown);
+    return () => { removeEventListener('pointerdown', onPointerDown); removeEventListener('keydown', onKeyDown); };
+  }, []);
   const onFocusOut = (/** @type {FocusEvent} */ event) => {
     if (event.relatedTarget && !box.current?.contains(/** @type {Node} */ (event.relatedTarget))) close();
   };
