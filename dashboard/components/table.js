@@ -1,5 +1,6 @@
 // The one table: rows of a `List` (lib/data.js), only those in sight in the document, more read while scrolling.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/ui.js';
+import { csvOf, download } from '../lib/csv.js';
 import { t } from '../lib/i18n.js';
 import { presentEntry, setQuery, useQuery } from '../lib/router.js';
 import { columnsKey, orderOf, orderQuery, sorted, sorterOf } from '../lib/rows.js';
@@ -17,6 +18,8 @@ const ROW = 44, AHEAD = 10, GROWS = 60;
  * @property {boolean} [wide] Takes the room that is left.
  * @property {boolean} [optional] Hidden until chosen.
  * @property {(row: any) => number | string | undefined} [value] By which rows that are all there can be sorted.
+ * @property {(row: any) => any} [cell] In a file: a text or a number, or a promise of it.
+ * @property {string} [unit] Of its numbers in a file.
  * @property {string} [sort] By which the API sorts them.
  */
 
@@ -33,9 +36,10 @@ const ROW = 44, AHEAD = 10, GROWS = 60;
  * @param {any} [props.empty] Shown without rows.
  * @param {any} [props.filters] Shown above, left of the choice of columns.
  * @param {boolean} [props.short] Grows with its rows, up to 60 of them; longer ones show 10.
+ * @param {{ name: string, total: any }} [props.file] All rows with the shown columns can be saved under that name, with the total as the last one.
  * @param {Order} [props.order] The usual one; the address has another. Without it nothing can be sorted.
  */
-export function Table({ label, list, columns, rowKey, href, onOpen, empty, filters, short, order: usual }) {
+export function Table({ label, list, columns, rowKey, href, onOpen, empty, filters, short, file, order: usual }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const [sight, setSight] = useState(() => around(list));
   const [current, setCurrent] = useState(list.place.row);
@@ -97,6 +101,13 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
     }));
   }
 
+  async function save(/** @type {string} */ name, /** @type {any} */ total) {
+    const cells = (/** @type {any} */ row) => Promise.all(visible.map(({ cell }) => cell?.(row))), [lines, [, ...sums]] =
+      await Promise.all([Promise.all(rows.map(cells)), cells(total)]);
+    const head = visible.map(({ label, unit }) => (unit ? `${label} (${unit})` : label));
+    download(name, 'text/csv;charset=utf-8', csvOf([head, ...lines, [t('common.total'), ...sums]]));
+  }
+
   const from = Math.min(sight.from, rows.length), to = Math.min(sight.to, rows.length);
   // One row is a stop of the Tab key; the arrow keys move it.
   const stop = Math.max(from, Math.min(current, to - 1));
@@ -106,6 +117,7 @@ export function Table({ label, list, columns, rowKey, href, onOpen, empty, filte
     ${(filters || columns.some((column) => column.optional)) && html`<div class="table-tools">
       <div class="filters">${filters}</div>
       <${ColumnChoice} columns=${columns} shown=${shown} onChange=${setShown} />
+      ${file && rows.length > 0 && html`<button onClick=${() => save(file.name, file.total)}>${t('calls.export')}</button>`}
     </div>`}
     ${list.error && html`<${Failure} error=${list.error} onRetry=${() => list.more()} />`}
     ${rows.length === 0 && !list.hasMore && !list.error ? html`<div class="empty">${empty ?? t('common.nothing')}</div>` : html`

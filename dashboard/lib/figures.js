@@ -44,6 +44,10 @@ export function sum(rows) {
   return all;
 }
 
+/** Shares of the calls that a person and that a mailbox answered, if one did. @param {Figures} figures */
+export const answeredBy = ({ calls, answered, outcomes: { voicemail = 0 } }) =>
+  (voicemail > 0 ? { person: (answered - voicemail) / calls, voicemail: voicemail / calls } : undefined);
+
 /** A slot for each step of a span, also where no call was. @param {Figures[]} rows @param {number} from @param {number} count @param {number} step */
 export const slotsOf = (rows, from, count, step) => Array.from({ length: count }, (_, nth) => {
   const at = from + nth * step, row = rows.find((each) => each.at > at - step && each.at <= at);

@@ -14,7 +14,7 @@ function once(path, query) {
 }
 
 /** @param {{ path: string, key: string }} from @param {string} id @returns {Promise<string | null>} */
-async function readName({ path, key }, id) {
+export async function readName({ path, key }, id) {
   const row = (await once(path, { pageSize: 100 }))?.find((/** @type {any} */ each) => each[key] === id);
   return (row ?? await once(`${path}/${id}`))?.name ?? null;
 }

@@ -4,13 +4,13 @@ import { useAnalytics, useEveryHalfMinute } from '../lib/analytics.js';
 import { keptRows } from '../lib/data.js';
 import { lastWeek, spanOf, sum } from '../lib/figures.js';
 import { duration, money, number, percent, t, utcDay } from '../lib/i18n.js';
-import { useName } from '../lib/lookup.js';
+import { readName, useName } from '../lib/lookup.js';
 import { pushQuery, useQuery } from '../lib/router.js';
 import { AGENTS, CAMPAIGNS } from '../components/picker.js';
 import { Facts, Failure, Loading } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { Choice, Found } from './call-filters.js';
-import { DayChart, HourChart, Outcomes } from './charts.js';
+import { Answered, DayChart, HourChart, Outcomes } from './charts.js';
 
 /** @typedef {import('../lib/figures.js').Row} Row */
 const LAST_WEEK = 'last-week';
@@ -47,6 +47,7 @@ export default function Analytics() {
       ${groups.rows ? html`<${Table} label=${t('analytics.table')} list=${keptRows(groups.rows, '/analytics')} columns=${columnsOf(by, groups.rows)}
         rowKey=${(/** @type {Row} */ r) => `${by} ${r.at} ${r.campaignId} ${r.agentId} ${r.agentVersion}`} href=${(/** @type {Row} */ r) => groupAddress(by, r)}
         empty=${t('analytics.none')} order=${by === 'day' ? { key: 'group', isDown: false } : { key: 'calls', isDown: true }}
+        file=${{ name: 'analytics.csv', total: { ...sum(groups.rows), slowMs: undefined } }}
         filters=${html`<${Choice} name="by" value=${by === 'day' ? '' : by} any=${t('analytics.by.day')} bare=${true}
           label=${t('analytics.groups')} options=${Object.keys(GROUPS).map((value) => ({ value, label: t(`analytics.by.${value}`) }))} />`} />`
         : html`<${Loading} />`}
@@ -57,7 +58,7 @@ export default function Analytics() {
  * @returns {(false | [label: string, value: any])[]} */
 const factsOf = (all, isOne) => [
   [t('calls.title'), number(all.calls)],
-  [t('overview.answered'), all.calls ? percent(all.answered / all.calls) : '–'],
+  [t('overview.answered'), html`<${Answered} of=${all} />`],
   [t('overview.length'), all.answered ? duration(all.talkSeconds / all.answered) : '–'],
   [t('analytics.optOuts'), html`<a href="/do-not-call" title=${t('analytics.optOutsHelp')}>${number(all.optOuts)}</a>`],
   !!all.currency && [t('call.cost'), money(all.cost, all.currency)],
@@ -67,46 +68,69 @@ const factsOf = (all, isOne) => [
 
 /** @param {string} by @param {Row[]} rows @returns {import('../components/table.js').Column[]} */
 function columnsOf(by, rows) {
-  /** @param {string} key @param {string} label @param {(row: Row) => number | undefined} value @param {(n: number, row: Row) => any} say */
-  const figure = (key, label, value, say) => ({ key, label, value, align: /** @type {const} */ ('end'), render: (/** @type {Row} */ row) => {
-    const n = value(row);
-    return html`<span class="numeric">${n === undefined ? '–' : say(n, row)}</span>`;
-  } });
-  const ms = (/** @type {number} */ n) => t('overview.ms', { n });
+  /**
+   * @param {string} key @param {string} label @param {(row: Row) => number | undefined} value
+   * @param {{ say: (n: number) => string, unit?: string, times?: number, digits?: number }} kind In a file there are so many times the value.
+   */
+  const figure = (key, label, value, { say, unit, times = 1, digits = 0 }) => ({ key, label, value, unit, align: /** @type {const} */ ('end'),
+    cell: (/** @type {Row} */ row) => { const n = value(row); return n === undefined ? n : Number((n * times).toFixed(digits)); },
+    render: (/** @type {Row} */ row) => {
+      const n = value(row);
+      return html`<span class="numeric">${n === undefined ? '–' : say(n)}</span>`;
+    } });
+  const count = { say: number }, ms = { say: (/** @type {number} */ n) => t('overview.ms', { n }), unit: 'ms' };
+  const currency = rows.find((r) => r.currency)?.currency;
   return [
     { key: 'group', label: t(GROUPS[by] ?? 'analytics.day'), wide: true, value: by === 'day' ? (/** @type {Row} */ r) => r.at : undefined,
-      render: (/** @type {Row} */ r) => html`<${GroupName} by=${by} row=${r} />` },
-    figure('calls', t('calls.title'), (r) => r.calls, number),
-    figure('answered', t('overview.answered'), (r) => (r.calls ? r.answered / r.calls : undefined), percent),
-    figure('talks', t('reason.completed'), (r) => r.outcomes.completed ?? 0, number),
-    figure('voicemail', t('reason.voicemail'), (r) => r.outcomes.voicemail ?? 0, number),
-    figure('optOuts', t('analytics.optOuts'), (r) => r.optOuts, number),
-    figure('length', t('overview.length'), (r) => (r.answered ? r.talkSeconds / r.answered : undefined), duration),
-    ...(rows.some((r) => r.currency) ? [figure('cost', t('call.cost'), (r) => (r.currency ? r.cost : undefined), (n, r) => money(n, r.currency ?? ''))] : []),
+      cell: (/** @type {Row} */ r) => nameOnce(by, r), render: (/** @type {Row} */ r) => html`<${GroupName} by=${by} row=${r} />` },
+    figure('calls', t('calls.title'), (r) => r.calls, count),
+    figure('answered', t('overview.answered'), (r) => (r.calls ? r.answered / r.calls : undefined), { say: percent, unit: '%', times: 100, digits: 1 }),
+    figure('talks', t('reason.completed'), (r) => r.outcomes.completed ?? 0, count),
+    figure('voicemail', t('reason.voicemail'), (r) => r.outcomes.voicemail ?? 0, count),
+    figure('no-answer', t('reason.no-answer'), (r) => r.outcomes['no-answer'] ?? 0, count),
+    figure('optOuts', t('analytics.optOuts'), (r) => r.optOuts, count),
+    figure('length', t('overview.length'), (r) => (r.answered ? r.talkSeconds / r.answered : undefined), { say: duration, unit: 's', digits: 1 }),
+    ...(currency ? [figure('cost', t('call.cost'), (r) => (r.currency ? r.cost : undefined),
+      { say: (n) => money(n, currency), unit: currency, digits: 6 })] : []),
     figure('delay', t('overview.latency'), (r) => (r.answers ? r.latencyMs : undefined), ms),
     { ...figure('slow', t('analytics.slow'), (r) => (r.answers ? r.slowMs : undefined), ms), optional: true },
-    ...['no-answer', 'busy', 'rejected', 'invalid-number'].map((outcome) =>
-      ({ ...figure(outcome, t(`reason.${outcome}`), (r) => r.outcomes[outcome] ?? 0, number), optional: true })),
-    ...['positive', 'negative'].map((mood) => ({ ...figure(mood, t(`status.${mood}`), (r) => r.moods[mood] ?? 0, number), optional: true })),
+    ...['busy', 'rejected', 'invalid-number'].map((outcome) =>
+      ({ ...figure(outcome, t(`reason.${outcome}`), (r) => r.outcomes[outcome] ?? 0, count), optional: true })),
+    ...['positive', 'negative'].map((mood) => ({ ...figure(mood, t(`status.${mood}`), (r) => r.moods[mood] ?? 0, count), optional: true })),
   ];
 }
 
 /** @param {string} by @param {Row} row */
 function groupAddress(by, { at, campaignId, agentId }) {
-  if (by === 'day') { const date = new Date(at).toISOString().slice(0, 10); return `/calls?from=${date}&to=${date}`; }
+  if (by === 'day') return `/calls?from=${isoDay(at)}&to=${isoDay(at)}`;
   if (by === 'campaign') return campaignId ? `/campaigns/${campaignId}` : '';
   return `/agents/${agentId}${by === 'version' ? '/versions' : ''}`;
 }
 
+/** Where the name of a group is. @param {string} by @param {Row} row @returns {[import('../components/picker.js').Source, string | undefined]} */
+const ownerOf = (by, { campaignId, agentId }) => (by === 'campaign' ? [CAMPAIGNS, campaignId] : [AGENTS, by === 'day' ? undefined : agentId]);
+
 /** @param {{ by: string, row: Row }} props */
 function GroupName({ by, row }) {
-  const isCampaign = by === 'campaign', id = by === 'day' ? undefined : isCampaign ? row.campaignId : row.agentId;
-  const name = useName(isCampaign ? CAMPAIGNS : AGENTS, id);
-  if (by === 'day') return utcDay(row.at);
-  if (!id) return t('analytics.noCampaign');
+  const name = useName(...ownerOf(by, row));
+  return by === 'day' ? utcDay(row.at) : groupText(by, row, name);
+}
+
+/** The name of a group that the table has perhaps not shown yet. @param {string} by @param {Row} row */
+async function nameOnce(by, row) {
+  const [from, id] = ownerOf(by, row);
+  return by === 'day' ? isoDay(row.at) : groupText(by, row, id ? await readName(from, id) : undefined);
+}
+
+/** @param {string} by @param {Row} row @param {string | null | undefined} name */
+function groupText(by, row, name) {
+  if (by === 'campaign' && !row.campaignId) return t('analytics.noCampaign');
   const text = name ?? (name === null ? t('call.deletedCampaign') : '…');
   return by === 'version' && row.agentVersion ? `${text} · ${t('call.version', { n: row.agentVersion })}` : text;
 }
+
+/** @param {number} at */
+const isoDay = (at) => new Date(at).toISOString().slice(0, 10);
 
 /** The figures of one campaign or agent. @param {{ of: 'campaign' | 'agent', id: string }} props */
 export function FiguresCard({ of, id }) {

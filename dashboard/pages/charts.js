@@ -1,7 +1,7 @@
 // Charts: SVG of our own, each with its figures as text.
 import { html } from '../lib/ui.js';
-import { slotsOf } from '../lib/figures.js';
-import { number, t, time, utcDay } from '../lib/i18n.js';
+import { answeredBy, slotsOf } from '../lib/figures.js';
+import { number, percent, t, time, utcDay } from '../lib/i18n.js';
 
 const HEIGHT = 120, WIDTH = 672, HOUR = 3_600_000, DAY = 24 * HOUR;
 
@@ -33,10 +33,17 @@ function Chart({ slots, label, name, names }) {
     <li><span class="dot pending" aria-hidden="true"></span>${t('overview.otherCalls')}</li></ul>`;
 }
 
+/** The share of calls that were answered, and by whom. @param {{ of: import('../lib/figures.js').Figures }} props */
+export function Answered({ of }) {
+  const by = answeredBy(of);
+  return html`${of.calls ? percent(of.answered / of.calls) : '–'}
+    ${by && html`<span class="below">${t('analytics.answeredBy', { person: percent(by.person), voicemail: percent(by.voicemail) })}</span>`}`;
+}
+
 /** Named counts as bars. @param {{ bars: { label: string, count: number }[] }} props */
 export function Bars({ bars }) {
   const most = Math.max(1, ...bars.map(({ count }) => count));
-  return html`<ul class="bars">${bars.map(({ label, count }) => html`<li key=${label}><span class="ellipsis" title=${label}>${label}</span>
+  return html`<ul class="bars">${bars.map(({ label, count }) => html`<li key=${label}><span title=${label}>${label}</span>
     <span class="meter" aria-hidden="true"><span style=${{ width: `${(count / most) * 100}%` }}></span></span>
     <b class="numeric end">${number(count)}</b></li>`)}</ul>`;
 }

@@ -2,7 +2,7 @@
 import { html, useEffect, useMemo, useState } from '../lib/ui.js';
 import { may } from '../lib/api.js';
 import { useEvents, useResource } from '../lib/data.js';
-import { dateTime, duration, money, number, percent, t } from '../lib/i18n.js';
+import { dateTime, duration, money, number, t } from '../lib/i18n.js';
 import { staticList } from '../lib/list.js';
 import { outcomeOf } from '../lib/outcome.js';
 import { Icon } from '../components/icons.js';
@@ -11,7 +11,7 @@ import { Table } from '../components/table.js';
 import { Attention } from './attention.js';
 import { startOfDay, useAnalytics, useEveryHalfMinute } from '../lib/analytics.js';
 import { sum } from '../lib/figures.js';
-import { HourChart, Outcomes } from './charts.js';
+import { Answered, HourChart, Outcomes } from './charts.js';
 import { FirstSteps } from './first-steps.js';
 
 export default function Overview() {
@@ -71,7 +71,7 @@ function Figures({ today, live }) {
   return html`<section class="card" aria-label=${t('overview.today')}><${Facts} large=${true} facts=${[
     [t('overview.live'), html`<span class=${count ? 'live-figure' : ''} role="status">${liveText}</span>`],
     all && [t('overview.calls'), number(all.calls)],
-    all && [t('overview.answered'), all.calls ? percent(all.answered / all.calls) : '–'],
+    all && [t('overview.answered'), html`<${Answered} of=${all} />`],
     all && [t('overview.length'), all.answered ? duration(all.talkSeconds / all.answered) : '–'],
     all?.currency && [t('overview.cost'), html`${money(all.cost, all.currency)}`],
     !!all?.latencyMs && [t('overview.latency'), html`<span title=${t('overview.latencyHelp')}>${t('overview.ms', { n: Math.round(all.latencyMs) })}</span>`],

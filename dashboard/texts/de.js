@@ -14,7 +14,7 @@ const texts = {
   common: {
     cancel: 'Abbrechen', save: 'Speichern', delete: 'Löschen', close: 'Schließen', retry: 'Noch einmal', dismiss: 'Ausblenden', loading: 'Lädt …',
     nothing: 'Hier ist noch nichts.', columns: 'Spalten', copy: 'Kopieren', copied: 'Kopiert.', notCopied: 'Der Browser hat das Kopieren nicht erlaubt.',
-    copyId: 'Kennung {id} kopieren', asCurl: 'Als curl', all: 'Alle', search: 'Suchen',
+    copyId: 'Kennung {id} kopieren', asCurl: 'Als curl', all: 'Alle', search: 'Suchen', total: 'Summe',
   },
   picker: {
     search: 'Nach Namen suchen', choices: 'Auswahl', found: { one: '{n} gefunden', other: '{n} gefunden' },
@@ -190,6 +190,7 @@ const texts = {
     table: 'Gruppen von Anrufen',
     day: 'Tag', by: { day: 'Nach Tag', campaign: 'Nach Kampagne', agent: 'Nach Agent', version: 'Nach Version' },
     none: 'Keine Anrufe in diesen Tagen.',
+    answeredBy: '{person} von Menschen, {voicemail} von Mailboxen',
     noCampaign: 'Ohne Kampagne', optOuts: 'Keine Anrufe mehr', optOutsHelp: 'Anrufe, in denen der Kontakt keine weiteren Anrufe wünschte', more: 'Statistik',
     slow: '95 % binnen', slowHelp: '95 % der Antworten kamen innerhalb dieser Zeit.',
     chartLabel: '{calls} Anrufe, höchstens {most} an einem Tag', year: 'Anrufe der letzten 365 Tage. Ein Anruf zählt eine halbe Minute nach seinem Ende.',

@@ -14,7 +14,7 @@ export default {
   common: {
     cancel: 'Cancel', save: 'Save', delete: 'Delete', close: 'Close', retry: 'Try again', dismiss: 'Dismiss', loading: 'Loading …',
     nothing: 'Nothing here yet.', columns: 'Columns', copy: 'Copy', copied: 'Copied.', notCopied: 'The browser did not allow copying.',
-    copyId: 'Copy the id {id}', asCurl: 'As curl', all: 'All', search: 'Search',
+    copyId: 'Copy the id {id}', asCurl: 'As curl', all: 'All', search: 'Search', total: 'Total',
   },
   picker: {
     search: 'Search by name', choices: 'Choices', found: { one: '{n} found', other: '{n} found' }, more: '{n} found so far; scroll or type for others',
@@ -171,6 +171,7 @@ export default {
     title: 'Analytics', span: 'Days', days: { one: 'Today', other: '{n} days' }, lastWeek: 'Last week', figures: 'Figures',
     byDay: 'Calls by day', groups: 'Grouped by', table: 'Groups of calls',
     day: 'Day', by: { day: 'By day', campaign: 'By campaign', agent: 'By agent', version: 'By version' }, none: 'No calls in these days.',
+    answeredBy: '{person} reached a person, {voicemail} voicemail',
     noCampaign: 'Without a campaign', optOuts: 'Opted out', optOutsHelp: 'Calls in which the contact wished no further calls', more: 'Analytics',
     slow: '95% within', slowHelp: '95% of the answers came within this time.',
     chartLabel: '{calls} calls, at most {most} in a day', year: 'Calls of the last 365 days. A call counts half a minute after its end.',

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { distribution, figuresOf, lastWeek, slotsOf, spanOf, sum } from "../../../dashboard/lib/figures.js";
+import { answeredBy, distribution, figuresOf, lastWeek, slotsOf, spanOf, sum } from "../../../dashboard/lib/figures.js";
 
 const HOUR = 3_600_000, DAY = 24 * HOUR;
 const row = (fields) => figuresOf({ startTimeUnix: 0, calls: 0, answered: 0, conversationDuration: 0, outcomes: {}, sentiment: {}, ...fields });
@@ -55,4 +55,9 @@ test("values are counted however they are written, unconfirmed ones apart", () =
     { entity: "day", type: "string", count: 3, unconfirmed: 1, values: [{ value: "Next Monday", count: 2 }, { value: "Friday", count: 1 }] },
     { entity: "city", type: "string", count: 1, unconfirmed: 0, values: [{ value: "Bonn", count: 1 }] },
   ]);
+});
+
+test("answered calls are those of persons and of mailboxes", () => {
+  assert.deepEqual(answeredBy(row({ calls: 8, answered: 5, outcomes: { completed: 3, voicemail: 2, busy: 3 } })), { person: 3 / 8, voicemail: 2 / 8 });
+  for (const outcomes of [{}, { completed: 5, voicemail: 0 }]) assert.equal(answeredBy(row({ calls: 8, answered: 5, outcomes })), undefined);
 });
