@@ -1,6 +1,7 @@
 // Scenarios of reading results: the way through a list of calls, columns, figures over days, what came out of a campaign.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { ask, button, checkAccess, close, fits, heading, row, signedIn, tabTo, until, waitFor } from "./browser.mjs";
 import { TAG, threeCalls } from "./calls.mjs";
 
@@ -29,7 +30,102 @@ export const spring = () => (finished ??= (async () => {
   return { agentId, campaignId };
 })());
 
+const GROUPS = 60, FORMULA = 7, groupId = (n) => `01a20000-0000-7000-8000-${String(n).padStart(12, "0")}`;
+const groupCalls = (n) => 100 + ((n * 37) % GROUPS);
+const group = (n) => ({ campaignId: groupId(n), calls: groupCalls(n), answered: 50, conversationDuration: 1000, sentiment: {}, optOuts: 1,
+  outcomes: { completed: 30, voicemail: 20, "no-answer": groupCalls(n) - 50 }, cost: { currency: "EUR", total: "0.25" } });
+
+/** Analytics of 60 campaigns at `path`, whatever the account has. One has the name of a formula. */
+async function manyGroups(browser, path, options) {
+  const page = await signedIn(browser, "/do-not-call", options), all = Array.from({ length: GROUPS }, (_, n) => n), pagination = { hasMore: false };
+  await page.route("**/public/v1/analytics?*", (route) => {
+    const isGrouped = route.request().url().includes("groupBy=campaign");
+    const rows = all.map(group).map(({ campaignId, ...rest }) => (isGrouped ? { campaignId, ...rest } : { startTimeUnix: 86_400, ...rest }));
+    return route.fulfill({ json: { data: { rows: isGrouped ? rows : rows.slice(0, 1), complete: true }, pagination } });
+  });
+  const campaigns = all.map((n) => ({ campaignId: groupId(n), name: n === FORMULA ? '=HYPERLINK("x");y' : `Group ${n}` }));
+  await page.route("**/public/v1/campaigns?*", (route) => route.fulfill({ json: { data: campaigns, pagination } }));
+  await page.goto(service + path);
+  await lines(page, "Groups of calls").first().waitFor();
+  return page;
+}
+
 export const results = {
+  async "jump down and up again in a long table"(browser) {
+    const page = await manyGroups(browser, "/analytics?by=campaign"), box = page.getByRole("group", { name: "Groups of calls" });
+    const shown = () => box.evaluate((element) => [...element.querySelectorAll("tbody tr")].map((line) => line.getAttribute("aria-rowindex") ?? "gap"));
+    await box.hover();
+    for (const [down, up] of [[500, -600], [1200, -1300], [2000, -2500]]) {
+      await page.mouse.wheel(0, down);
+      await until(() => box.evaluate((element) => element.scrollTop > 300), "rows below");
+      await page.mouse.wheel(0, up);
+      await until(() => box.evaluate((element) => element.scrollTop === 0), "the top again");
+      await until(async () => (await shown())[0] === "2", "the first row");
+      const rows = await shown();
+      assert.equal(rows.pop(), "gap");
+      assert.deepEqual(rows, rows.map((_, n) => String(n + 2)), "no gap is between the rows");
+    }
+    await close(page);
+  },
+
+  async "come back to the order, the groups and the days that were chosen"(browser) {
+    const page = await manyGroups(browser, "/analytics"), search = () => new URL(page.url()).search, by = page.getByLabel("Grouped by");
+    const isSorted = (name, direction) => page.locator(`[aria-sort="${direction}"]`).filter({ hasText: name }).waitFor();
+    await isSorted("Day", "ascending");
+    await by.selectOption("campaign");
+    await isSorted("Calls", "descending");
+    await button(page, "Today").click();
+    await until(() => search() === "?by=campaign&days=1", "both in the address");
+    await button(page, "Answered").click();
+    await button(page, "Answered").click();
+    await isSorted("Answered", "ascending");
+    const address = search(), last = page.getByRole("link", { name: "Group 59", exact: true }), box = page.getByRole("group", { name: "Groups of calls" });
+    await box.evaluate((element) => { element.scrollTop = element.scrollHeight; });
+    await last.click();
+    await page.waitForURL(`**/campaigns/${groupId(59)}`);
+    await page.goBack();
+    await isSorted("Answered", "ascending");
+    assert.equal(search(), address);
+    await until(() => page.evaluate(() => document.activeElement?.textContent === "Group 59"), "the focus on the group that was opened");
+    await page.goBack();
+    await isSorted("Calls", "descending");
+    assert.equal(search(), "?by=campaign");
+    await page.locator('[aria-pressed="true"]').getByText("7 days").waitFor();
+    assert.equal(await by.inputValue(), "campaign");
+    await page.goBack();
+    await isSorted("Day", "ascending");
+    assert.equal(await by.inputValue(), "");
+    await page.goForward();
+    await isSorted("Calls", "descending");
+    await page.goto(`${service}/calls`);
+    await page.getByRole("combobox", { name: "Outcome" }).selectOption("busy");
+    await page.getByRole("combobox", { name: "Status" }).selectOption("failed");
+    await until(() => search() === "?outcome=busy&status=failed", "both filters");
+    await page.goBack();
+    await until(async () => search() === "?outcome=busy" && (await page.getByRole("combobox", { name: "Status" }).inputValue()) === "", "the filter before");
+    await close(page);
+  },
+
+  async "save the groups of calls as a file"(browser) {
+    const page = await manyGroups(browser, "/analytics?by=campaign"), figures = page.getByRole("region", { name: "Figures" });
+    await figures.getByText("30% reached a person, 20% voicemail").waitFor();
+    await page.getByText("Columns", { exact: true }).click();
+    await page.getByRole("checkbox", { name: "Average length" }).uncheck();
+    await page.getByRole("checkbox", { name: "Busy" }).check();
+    await heading(page).click();
+    await until(async () => (await page.getByRole("checkbox", { name: "Busy" }).count()) === 0, "the menu is closed");
+    const [file] = await Promise.all([page.waitForEvent("download"), button(page, "Export").click()]);
+    assert.equal(file.suggestedFilename(), "analytics.csv");
+    const text = readFileSync(await file.path(), "utf8").split("\n");
+    assert.equal(text[0], "\ufeffCampaign,Calls,Answered (%),Conversation,Voicemail,No answer,Opted out,Cost (EUR),Answer after (ms),Busy");
+    assert.equal(text.length, GROUPS + 3, "also the rows that the table does not show, and a total");
+    assert.equal(text[1], "Group 47,159,31.4,30,20,109,1,0.25,,0");
+    assert.equal(text.find((line) => line.includes("HYPERLINK")), '"\'=HYPERLINK(""x"");y","119","42","30","20","69","1","0.25","","0"');
+    assert.equal(text[GROUPS + 1], "Total,7770,38.6,1800,1200,4770,60,15,,0");
+    await checkAccess(page, "groups of calls that can be saved");
+    await close(page);
+  },
+
   async "come back to the place in a list, and go on to the calls beside one"(browser) {
     const { agentId } = await spring();
     const { campaignId } = await campaign("Way", agentId, Array(130).fill("busy"));
@@ -153,7 +249,6 @@ export const results = {
     const line = lines(page, "Groups of calls").filter({ has: page.locator(`a[href="/campaigns/${campaignId}"]`) });
     await line.waitFor();
     assert.match(await line.textContent(), /^Spring475%3/);
-    await button(page, "Calls").click();
     assert.equal(await page.getByRole("columnheader", { name: "Calls" }).getAttribute("aria-sort"), "descending");
     const counts = async () => (await lines(page, "Groups of calls").locator("td:nth-child(2)").allTextContents()).map(Number);
     assert.deepEqual(await counts(), (await counts()).toSorted((a, b) => b - a));
