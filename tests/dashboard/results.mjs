@@ -246,7 +246,7 @@ export const results = {
       await figures.getByText("Answered").waitFor();
     }
     await page.getByLabel("Grouped by").selectOption("campaign");
-    const line = lines(page, "Groups of calls").filter({ has: page.locator(`a[href="/campaigns/${campaignId}"]`) });
+    const line = lines(page, "Groups of calls").filter({ has: page.locator(`a[href="/campaigns/${campaignId}"]`), hasText: "Spring" });
     await line.waitFor();
     assert.match(await line.textContent(), /^Spring475%3/);
     assert.equal(await page.getByRole("columnheader", { name: "Calls" }).getAttribute("aria-sort"), "descending");
