@@ -72,7 +72,7 @@ export function ServiceCheck({ check: { answer, busy, error, again } }) {
       ${answer && !busy && (answer.doNotCall
         ? html`<p class="alert warn">${t('contactsFile.blocked', { n: answer.doNotCall })}</p>`
         : html`<p class="help note">${t('contactsFile.noneBlocked')}</p>`)}
-      ${answer?.warning && html`<p class="alert warn">${answer.warning}</p>`}
+      ${answer?.warning && html`<p class="alert warn">${sentence(answer.warning)}</p>`}
       ${answer && answer.problems.length > 0 && html`<p class="alert bad">${answer.problems.map(({ message }) => message).join('\n')}</p>`}
       ${refusals.map((/** @type {any} */ problem) => html`<p class="alert bad">${problemText(problem, 'problems')}</p>`)}
       ${error && refusals.length === 0 && html`<div class="alert warn"><span>${t('contactsFile.unchecked', { problem: errorText(error) })}</span>

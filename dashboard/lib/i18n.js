@@ -36,6 +36,9 @@ export function sentence(text) {
 }
 
 const plural = new Intl.PluralRules(language);
+const lists = new Intl.ListFormat(language, { type: 'conjunction' });
+/** `1, 2 and 3`. @param {string[]} items */
+export const listed = (items) => lists.format(items);
 
 /**
  * The text at `key`, such as `campaigns.title`. `{name}` is replaced; where the text is `{ one, other }`, `n` chooses.

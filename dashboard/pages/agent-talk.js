@@ -6,7 +6,7 @@ import { useCallRecord } from '../lib/call-record.js';
 import { useResource } from '../lib/data.js';
 import { findingsOf, readGraph } from '../lib/graph.js';
 import { itemName } from '../lib/graph-text.js';
-import { store, stored, t } from '../lib/i18n.js';
+import { sentence, store, stored, t } from '../lib/i18n.js';
 import { useUnsaved } from '../lib/router.js';
 import { Form } from '../components/form.js';
 import { Sound, endText, problemText, useLine } from '../components/sound.js';
@@ -127,7 +127,7 @@ export function Talk({ tried, kept, onNode, onItem, onClose }) {
       ${sound.problem && !wrong.length && ` ${t('talk.orType')}`}
       ${wrong.length > 0 && html`<ul>${wrong.map(({ item, path, message }, at) => html`<li key=${at}>
         ${item && html`<button class="plain" onClick=${() => onItem(item)}>${itemName(graph, item)}</button>`} ${path} ${message}</li>`)}</ul>`}</div>`}
-    ${isOn && call?.warning && html`<p class="alert warn">${call.warning}</p>`}
+    ${isOn && call?.warning && html`<p class="alert warn">${sentence(call.warning)}</p>`}
     ${call && html`<${Talked} key=${id} id=${id} isOn=${isOn} graph=${graph} onNode=${onNode} onOver=${() => over(id, t('talk.over'))} />`}
     ${!isOn && words && html`<p><b>${t('talk.unsent')}</b> ${words}</p>`}
     ${isOn ? html`${line && html`<${Sound} line=${line} />`}

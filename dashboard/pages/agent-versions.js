@@ -2,7 +2,7 @@
 import { html, useState } from '../lib/ui.js';
 import { ApiError, may, post } from '../lib/api.js';
 import { useList, useResource } from '../lib/data.js';
-import { t } from '../lib/i18n.js';
+import { sentence, t } from '../lib/i18n.js';
 import { setQuery, useQuery } from '../lib/router.js';
 import { Changes } from '../components/changes.js';
 import { confirm, toast } from '../components/dialog.js';
@@ -69,7 +69,7 @@ function Comparison({ id, old, next }) {
   return html`<section class="card" aria-labelledby="comparison"><h2 id="comparison">${t('agentVersions.compare', { old, next })}</h2>
     <div class="stack" aria-live="polite">
       ${error && html`<${Failure} error=${error} onRetry=${reload} />`}
-      ${warning && html`<p class="alert warn">${warning}</p>`}
+      ${warning && html`<p class="alert warn">${sentence(warning)}</p>`}
       ${!error && !isRead && html`<${Loading} />`}
       ${isRead && html`<${Changes} changes=${changesOf(data.differences)} />`}
       ${isRead && data.differences.length === 0 && html`<p class="muted">${t('agentVersions.same')}</p>`}

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from '../lib/ui.js';
 import { ApiError, get } from '../lib/api.js';
 import { useEvents } from '../lib/data.js';
-import { t } from '../lib/i18n.js';
+import { sentence, t } from '../lib/i18n.js';
 import { Icon } from '../components/icons.js';
 
 const SHOWN = 3;
@@ -16,7 +16,7 @@ async function findProblems(signal) {
   const lists = await Promise.all(['delayed', 'failed'].map((status) => get('/campaigns', { query: { status, pageSize: SHOWN }, signal })));
   const campaigns = await Promise.all(lists.flatMap(({ data }) => data).map(({ campaignId }) => get(`/campaigns/${campaignId}`, { signal })));
   const problems = campaigns.map(({ data, warning }) => ({
-    key: data.campaignId, title: t(`attention.${data.status}`, { name: data.name }), text: warning ?? '', href: `/campaigns/${data.campaignId}`,
+    key: data.campaignId, title: t(`attention.${data.status}`, { name: data.name }), text: sentence(warning ?? ''), href: `/campaigns/${data.campaignId}`,
   }));
   try {
     const { data } = await get('/webhooks', { query: { pageSize: 20 }, signal });

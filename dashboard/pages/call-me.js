@@ -1,7 +1,7 @@
 // A call to oneself, to hear how an agent is.
 import { html, useRef, useState } from '../lib/ui.js';
 import { newKey, post } from '../lib/api.js';
-import { t } from '../lib/i18n.js';
+import { sentence, t } from '../lib/i18n.js';
 import { Dialog } from '../components/dialog.js';
 import { Form } from '../components/form.js';
 import { placeholdersOf } from './placeholders.js';
@@ -17,7 +17,8 @@ export function CallMe({ agent, onClose }) {
     ...wanted.map((name) => ({ name: `dynamicVariables.${name}`, label: name })),
   ];
   return html`<${Dialog} title=${t('agent.callMe')} onClose=${onClose}>
-    ${placed ? html`<div role="status" class="stack"><p>${t('agent.callPlaced')}</p>${placed.warning && html`<p class="alert warn">${placed.warning}</p>`}</div>
+    ${placed ? html`<div role="status" class="stack"><p>${t('agent.callPlaced')}</p>
+      ${placed.warning && html`<p class="alert warn">${sentence(placed.warning)}</p>`}</div>
       <div class="actions"><a class="button primary" href=${`/calls/${placed.data.conversationId}`}>${t('agent.seeCall')}</a>
         <button onClick=${onClose}>${t('common.close')}</button></div>`
     : html`<p class="muted">${t('agent.callHelp')}</p>

@@ -64,7 +64,7 @@ export function Analysis({ call, onHear }) {
 function Moment({ moment: { label, text, timestamp }, onHear }) {
   const [minutes, seconds] = String(timestamp).split(':').map(Number), ms = (minutes * 60 + seconds) * 1000;
   const name = t(`call.moments.${label}`, { fallback: String(label).replaceAll('_', ' ') });
-  return html`<li><${At} text=${timestamp} ms=${ms} onHear=${Number.isFinite(ms) ? onHear : null} /><span><b>${name}</b><br />${text}</span></li>`;
+  return html`<li><${At} text=${duration(ms / 1000)} ms=${ms} onHear=${onHear} /><span><b>${name}</b><br />${text}</span></li>`;
 }
 
 /** A value in words. @param {string | undefined} type @param {string} value */

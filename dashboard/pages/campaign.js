@@ -3,7 +3,7 @@ import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
 import { useList, useResource } from '../lib/data.js';
 import { stream } from '../lib/events.js';
 import { distribution } from '../lib/figures.js';
-import { dateTime, number, soon, t } from '../lib/i18n.js';
+import { dateTime, listed, number, sentence, soon, t } from '../lib/i18n.js';
 import { readAll } from '../lib/list.js';
 import { outcomeOf } from '../lib/outcome.js';
 import { pushQuery, setQuery, useQuery } from '../lib/router.js';
@@ -47,7 +47,7 @@ export default function Campaign({ params: { id } }) {
   return html`
     <div class="head"><div class="row"><h1>${present.name}</h1><${Badge} status=${present.status} /></div>
       <${CampaignActions} campaign=${present} onChange=${refresh} /></div>
-    ${warning && html`<p class=${`alert ${present.status === 'failed' ? 'bad' : 'warn'}`}>${warning}</p>`}
+    ${warning && html`<p class=${`alert ${present.status === 'failed' ? 'bad' : 'warn'}`}>${sentence(warning)}</p>`}
     <div class="grid wide-first">
       <section class="card" aria-labelledby="progress"><h2 id="progress">${t('campaign.progress')}</h2><${Progress} campaign=${present} /></section>
       <section class="card" aria-labelledby="clock"><h2 id="clock">${t('campaign.clock')}</h2><${Clock} campaign=${present} agent=${agent.data} /></section>
@@ -164,7 +164,7 @@ function Clock({ campaign, agent }) {
     [t('campaign.schedule'), campaign.scheduled ? scheduleText(campaign) : t('campaign.noSchedule')],
     [t('campaign.followUps'), followUp.enabled
       ? t('campaign.followUpText', { n: followUp.attempts, after: t('campaign.after', { n: Math.max(...followUp.intervalsMinutes),
-        minutes: followUp.intervalsMinutes.map(number).join(', ') }) }) : t('campaign.noFollowUps')],
+        minutes: listed(followUp.intervalsMinutes.map(number)) }) }) : t('campaign.noFollowUps')],
     campaign.maxConcurrentCalls && [t('campaign.atOnce'), number(campaign.maxConcurrentCalls)],
     [t('campaign.agent'), html`<a href=${`/agents/${campaign.agentId}`}>${agent?.name ?? '…'}</a>`],
   ]} />`;

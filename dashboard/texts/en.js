@@ -334,7 +334,7 @@ export default {
     sessions: 'Sessions', signedInWith: 'Signed in with', loginLink: 'login link', signedInAt: 'Signed in', ends: 'Ends', endSession: 'End',
     sessionEnded: 'The session is ended.',
     webhookSecret: 'Webhook secret',
-    webhookHelp: 'It signs the requests to your agents’ post-call webhooks, so that you can tell that they are ours.', show: 'Show', hide: 'Hide',
+    webhookHelp: 'It signs the requests to your agents’ post-call webhooks and tools, so that you can tell that they are ours.', show: 'Show', hide: 'Hide',
     rotate: 'Replace', rotateTitle: 'Replace the webhook secret?', rotateBody: 'For 24 hours, requests are signed with the old one too.',
     rotated: 'The secret is replaced.',
   },
