@@ -43,13 +43,17 @@ export class PagedList {
     this.error = null;
   }
 
-  /** Reads the next page. */
+  /** Reads the next page that has rows: where a filter leaves few, pages may be empty. */
   async more() {
     if (this.loading || !this.hasMore) return;
     await this.#read(async () => {
-      const answer = await this.#page(this.#next);
-      this.#pages.push({ cursor: this.#next, rows: answer.data });
-      this.#setNext(answer);
+      let found = 0;
+      while (found === 0 && this.hasMore) {
+        const answer = await this.#page(this.#next);
+        this.#pages.push({ cursor: this.#next, rows: answer.data });
+        this.#setNext(answer);
+        found = answer.data.length;
+      }
     });
   }
 
