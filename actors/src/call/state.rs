@@ -60,6 +60,7 @@ use who_answered::Machine;
 use workflow::Walking;
 
 use media::turn::endpointing::Utterance;
+use serde_json::Value;
 
 use super::{
     CallPhase, CallTimer,
@@ -255,6 +256,8 @@ pub struct State {
     ended_by: Option<(By, Option<&'static str>)>,
     /// Time of the present event.
     now_ms: u64,
+    /// Effects of the present event so far.
+    fx: Vec<Effect>,
 }
 
 impl State {
@@ -298,6 +301,7 @@ impl State {
             unwanted: false,
             ended_by: None,
             now_ms: 0,
+            fx: Vec::new(),
         };
         (state, vec![Effect::AskPermit])
     }
@@ -306,42 +310,41 @@ impl State {
     /// accepted at any time.
     #[must_use]
     pub fn apply(mut self, event: Event, now_ms: u64) -> (Self, Vec<Effect>) {
-        let mut effects = Vec::new();
-        let fx = &mut effects;
         self.now_ms = now_ms;
         match event {
-            Event::Permitted(answer) => self.permitted(answer, now_ms, fx),
-            Event::Dialed(result) => self.dialed(result, now_ms, fx),
-            Event::NotOurLeg { anothers } => self.not_our_leg(anothers, fx),
-            Event::NotPlaced => self.outcome_stays_unknown(fx),
-            Event::Progress(progress) => self.progress(&progress, now_ms, fx),
-            Event::MediaOpened => self.media_opened(now_ms, fx),
-            Event::CameBack => self.came_back(now_ms, fx),
-            Event::TransferAsked { try_no, answer } => self.transfer_asked(try_no, answer, now_ms, fx),
-            Event::NotReopened { try_no } => self.not_reopened(try_no, now_ms, fx),
-            Event::Stream(event) => self.stream_event(event, now_ms, fx),
-            Event::StreamGone { crashed } => self.stream_gone(crashed, now_ms, fx),
-            Event::Reply(Some(Ok(event))) if self.early.is_none() => self.reply_event(event, now_ms, fx),
-            Event::Reply(Some(Ok(event))) => self.early_event(event, now_ms, fx),
-            Event::Reply(Some(Err(error))) if self.early.is_none() => self.reply_failed(&error, now_ms, fx),
-            Event::Reply(Some(Err(_))) => self.drop_early(Waste::Failed, fx),
-            Event::Reply(None) if self.early.is_none() => self.reply_ended(now_ms, fx),
-            Event::Reply(None) => self.early_ended(fx),
+            Event::Permitted(answer) => self.permitted(answer),
+            Event::Dialed(result) => self.dialed(result),
+            Event::NotOurLeg { anothers } => self.not_our_leg(anothers),
+            Event::NotPlaced => self.outcome_stays_unknown(),
+            Event::Progress(progress) => self.progress(&progress),
+            Event::MediaOpened => self.media_opened(),
+            Event::CameBack => self.came_back(),
+            Event::TransferAsked { try_no, answer } => self.transfer_asked(try_no, answer),
+            Event::NotReopened { try_no } => self.not_reopened(try_no),
+            Event::Stream(event) => self.stream_event(event),
+            Event::StreamGone { crashed } => self.stream_gone(crashed),
+            Event::Reply(Some(Ok(event))) if self.early.is_none() => self.reply_event(event),
+            Event::Reply(Some(Ok(event))) => self.early_event(event),
+            Event::Reply(Some(Err(error))) if self.early.is_none() => self.reply_failed(&error),
+            Event::Reply(Some(Err(_))) => self.drop_early(Waste::Failed),
+            Event::Reply(None) if self.early.is_none() => self.reply_ended(),
+            Event::Reply(None) => self.early_ended(),
             Event::ToolsOffered(names) => self.tools.offer(names),
-            Event::ToolAnswered(answer) => self.tool_answered(answer, now_ms, fx),
-            Event::RouterAnswered { number, judgement } => self.router_answered(number, judgement, now_ms, fx),
-            Event::ArgumentsChosen { number, chosen } => self.arguments_chosen(number, chosen, now_ms, fx),
-            Event::AgentFound { try_no, found } => self.agent_found(try_no, found, now_ms, fx),
-            Event::Timer(timer) => self.timer(timer, now_ms, fx),
-            Event::Commanded(command) => self.commanded(*command, now_ms, fx),
-            Event::OperatorJoined { by } => self.operator_joined(by, now_ms, fx),
-            Event::OperatorLeft(left) => self.operator_left(left, now_ms, fx),
-            Event::HangUp => self.hang_up(fx),
+            Event::ToolAnswered(answer) => self.tool_answered(answer),
+            Event::RouterAnswered { number, judgement } => self.router_answered(number, judgement),
+            Event::ArgumentsChosen { number, chosen } => self.arguments_chosen(number, chosen),
+            Event::AgentFound { try_no, found } => self.agent_found(try_no, found),
+            Event::Timer(timer) => self.timer(timer),
+            Event::Commanded(command) => self.commanded(*command),
+            Event::OperatorJoined { by } => self.operator_joined(by),
+            Event::OperatorLeft(left) => self.operator_left(left),
+            Event::HangUp => self.hang_up(),
             Event::End => {
                 self.unwanted = true;
-                self.hang_up(fx);
+                self.hang_up();
             }
         }
+        let effects = std::mem::take(&mut self.fx);
         (self, effects)
     }
 
@@ -432,25 +435,25 @@ impl State {
         }
     }
 
-    fn timer(&mut self, timer: CallTimer, now_ms: u64, fx: &mut Vec<Effect>) {
+    fn timer(&mut self, timer: CallTimer) {
         match timer {
-            CallTimer::Ring => self.rang_long_enough(fx),
-            CallTimer::Settle => self.outcome_stays_unknown(fx),
-            CallTimer::MediaWait => self.media_never_came(fx),
-            CallTimer::PickUp => self.pick_up_silence(now_ms, fx),
-            CallTimer::BargeIn => self.barge_in_allowed(fx),
-            CallTimer::Turn => self.turn_timeout(now_ms, fx),
-            CallTimer::Silence => self.silence_timeout(fx),
-            CallTimer::MaxDuration => self.time_is_up(fx),
-            CallTimer::Closing => self.closing_time_over(fx),
-            CallTimer::Machine => self.machine_had_its_time(fx),
-            CallTimer::Quiet => self.machine_is_quiet(now_ms, fx),
-            CallTimer::EndReport => self.end_report_missing(fx),
-            CallTimer::Speculate => self.speculate(now_ms, fx),
-            CallTimer::Filler => self.fill(now_ms, fx),
-            CallTimer::Keys => self.keys_over(now_ms, fx),
-            CallTimer::Transfer => self.transfer_unreported(now_ms, fx),
-            CallTimer::Reopen => self.reopen(fx),
+            CallTimer::Ring => self.rang_long_enough(),
+            CallTimer::Settle => self.outcome_stays_unknown(),
+            CallTimer::MediaWait => self.media_never_came(),
+            CallTimer::PickUp => self.pick_up_silence(),
+            CallTimer::BargeIn => self.barge_in_allowed(),
+            CallTimer::Turn => self.turn_timeout(),
+            CallTimer::Silence => self.silence_timeout(),
+            CallTimer::MaxDuration => self.time_is_up(),
+            CallTimer::Closing => self.closing_time_over(),
+            CallTimer::Machine => self.machine_had_its_time(),
+            CallTimer::Quiet => self.machine_is_quiet(),
+            CallTimer::EndReport => self.end_report_missing(),
+            CallTimer::Speculate => self.speculate(),
+            CallTimer::Filler => self.fill(),
+            CallTimer::Keys => self.keys_over(),
+            CallTimer::Transfer => self.transfer_unreported(),
+            CallTimer::Reopen => self.reopen(),
         }
     }
 
@@ -479,6 +482,16 @@ impl State {
         }
     }
 
+    /// Records an event that happens now.
+    fn record(&mut self, name: &str, detail: &Value) {
+        self.record_at(name, self.elapsed_ms(self.now_ms), detail);
+    }
+
+    /// Records an event at a time of the call.
+    fn record_at(&mut self, name: &str, at_ms: i64, detail: &Value) {
+        self.fx.push(event_fact(name, at_ms, detail));
+    }
+
     fn new_speech(&mut self, protected: bool) -> SpeechId {
         let id = SpeechId(self.next_speech);
         self.next_speech += 1;
@@ -489,11 +502,10 @@ impl State {
     }
 }
 
-/// Creates an event fact. `detail` is JSON text.
-fn event_fact(name: &str, at_ms: i64, detail: &str) -> Effect {
+fn event_fact(name: &str, at_ms: i64, detail: &Value) -> Effect {
     Effect::Record(Fact::Event(EventFact {
         name: name.to_owned(),
         at_ms,
-        detail: detail.to_owned(),
+        detail: detail.to_string(),
     }))
 }

@@ -4,9 +4,7 @@
 use domain::{agent::Successor, workflow::HandOver};
 use serde_json::{Value, json};
 
-use super::{
-    AgentUnavailable, Effect, Phase, Rules, State, event_fact, speculation::Waste, tool_record::BUILT_IN_TOOL,
-};
+use super::{AgentUnavailable, Effect, Phase, Rules, State, speculation::Waste, tool_record::BUILT_IN_TOOL};
 
 /// Maximum number of agent hand-overs in one call.
 const MOST_HANDOVERS: u32 = 5;
@@ -50,7 +48,7 @@ fn meant(rules: &Rules, arguments: &Value) -> Option<Successor> {
 
 impl State {
     /// Handles the model's request to hand the call to another agent.
-    pub(super) fn agent_wanted(&mut self, arguments: Value, echo: Option<Box<Value>>, fx: &mut Vec<Effect>) {
+    pub(super) fn agent_wanted(&mut self, arguments: Value, echo: Option<Box<Value>>) {
         const NAME: &str = "transferToAgent";
         let to = meant(&self.rules, &arguments);
         let refusal = match &to {
@@ -62,13 +60,13 @@ impl State {
             Some(_) => None,
         };
         let (Some(to), None) = (to, refusal) else {
-            self.tool_done((NAME, arguments, echo), json!({ "error": refusal }), fx);
+            self.tool_done((NAME, arguments, echo), json!({ "error": refusal }));
             return;
         };
         let run = self.tools.number();
         let until_then = json!({ "ok": true, "note": UNTIL_THEN });
         let kept = [("arguments", &arguments), ("result", &until_then)];
-        self.record_tool(BUILT_IN_TOOL, json!({ "name": NAME }), &kept, fx);
+        self.record_tool(BUILT_IN_TOOL, json!({ "name": NAME }), &kept);
         self.history.tool_begun(run, (NAME, arguments), until_then, echo);
         self.reply.protected |= self.rules.agents_protected;
         self.reply.another = Some(HandoverWish {
@@ -88,10 +86,10 @@ impl State {
     }
 
     /// Says the announcement before the hand-over, if one is configured.
-    pub(super) fn announce_another(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn announce_another(&mut self) {
         let wanted = self.reply.another.as_ref();
         if let Some(message) = wanted.and_then(|wanted| wanted.to.message.clone()) {
-            self.speak_piece(message.into(), now_ms, fx);
+            self.speak_piece(message.into());
         }
     }
 
@@ -124,7 +122,7 @@ impl State {
     }
 
     /// Looks up the other agent, now that the speech before the hand-over was heard.
-    pub(super) fn hand_over(&mut self, wanted: HandoverWish, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn hand_over(&mut self, wanted: HandoverWish) {
         self.handovers += 1;
         let try_no = self.handovers;
         let (agent, after_ms) = (wanted.to.agent, wanted.to.delay_ms);
@@ -134,12 +132,8 @@ impl State {
         }
         self.phase = Phase::Thinking;
         self.taking_over = Some(TakingOver { wanted, try_no });
-        fx.push(event_fact(
-            "agent_transfer",
-            self.elapsed_ms(now_ms),
-            &detail.to_string(),
-        ));
-        fx.push(Effect::LookUpAgent {
+        self.record("agent_transfer", &detail);
+        self.fx.push(Effect::LookUpAgent {
             try_no,
             agent,
             after_ms,
@@ -147,13 +141,7 @@ impl State {
     }
 
     /// Hands over to the agent that was found. If it cannot be had, the present agent goes on.
-    pub(super) fn agent_found(
-        &mut self,
-        try_no: u32,
-        found: Result<Box<Rules>, AgentUnavailable>,
-        now_ms: u64,
-        fx: &mut Vec<Effect>,
-    ) {
+    pub(super) fn agent_found(&mut self, try_no: u32, found: Result<Box<Rules>, AgentUnavailable>) {
         let Some(TakingOver { wanted, .. }) = self.taking_over.take_if(|taking| taking.try_no == try_no) else {
             return;
         };
@@ -164,16 +152,16 @@ impl State {
             return;
         }
         match found {
-            Ok(rules) => self.adopt_agent(TakingOver { wanted, try_no }, *rules, now_ms, fx),
+            Ok(rules) => self.adopt_agent(TakingOver { wanted, try_no }, *rules),
             Err(why) => {
-                let detail = json!({ "reason": why.to_string() }).to_string();
-                fx.push(event_fact("agent_transfer_failed", self.elapsed_ms(now_ms), &detail));
+                let detail = json!({ "reason": why.to_string() });
+                self.record("agent_transfer_failed", &detail);
                 let told = json!({ "error": "the other agent cannot be reached: go on yourself" });
                 self.told_model(&wanted, told);
                 if self.is_waited_for() && wanted.run.is_none() {
-                    self.go_on_walking(now_ms, fx);
+                    self.go_on_walking();
                 } else if self.is_waited_for() {
-                    self.think(now_ms, fx);
+                    self.think();
                 }
             }
         }
@@ -188,43 +176,43 @@ impl State {
         }
     }
 
-    fn adopt_agent(&mut self, taking: TakingOver, rules: Rules, now_ms: u64, fx: &mut Vec<Effect>) {
+    fn adopt_agent(&mut self, taking: TakingOver, rules: Rules) {
         let TakingOver { wanted, try_no } = taking;
-        self.stop_agent_before(fx);
+        self.stop_agent_before();
         self.told_model(&wanted, json!({ "ok": true, "note": TAKEN_OVER }));
         self.take_rules(rules);
         self.enter_graph(&wanted.to);
         self.tools.offer(Vec::new());
         self.reply.protected = false;
-        fx.push(Effect::AdoptAgent { try_no });
+        self.fx.push(Effect::AdoptAgent { try_no });
         if self.must_disclose() {
-            self.disclose_anew(fx);
+            self.disclose_anew();
         }
         if !self.is_waited_for() {
             return;
         }
         if wanted.to.greets && self.rules.greeting.is_some() && !self.user.unanswered {
             self.opt_out_not_answered();
-            self.greet(now_ms, fx);
-        } else if self.discloses_before_answer(fx) {
+            self.greet();
+        } else if self.discloses_before_answer() {
             // The agent before does not say it.
-        } else if !self.walk_due(now_ms, fx) {
-            self.think(now_ms, fx);
+        } else if !self.walk_due() {
+            self.think();
         }
     }
 
     /// Stops the previous agent's reply. The part it has begun to say stands, and the other agent's words
     /// follow; the rest is not synthesised.
-    fn stop_agent_before(&mut self, fx: &mut Vec<Effect>) {
-        self.drop_early(Waste::Overtaken, fx);
+    fn stop_agent_before(&mut self) {
+        self.drop_early(Waste::Overtaken);
         if !self.reply.open {
             return;
         }
-        self.stop_reply(fx);
+        self.stop_reply();
         if self.phase == Phase::Speaking {
             self.user.unanswered = true;
             match self.speech {
-                Some(_) => self.say_piece(String::new(), true, fx),
+                Some(_) => self.say_piece(String::new(), true),
                 None => self.phase = Phase::Thinking,
             }
         }
@@ -237,7 +225,7 @@ impl State {
     }
 
     /// Handles the model's request to switch the language. Returns the tool's result.
-    pub(super) fn language_wanted(&mut self, arguments: &Value, fx: &mut Vec<Effect>) -> Value {
+    pub(super) fn language_wanted(&mut self, arguments: &Value) -> Value {
         let named = arguments.get("language").and_then(Value::as_str).unwrap_or_default();
         let known = self
             .rules
@@ -253,7 +241,7 @@ impl State {
             return json!({ "ok": true, "note": "it is spoken already" });
         }
         self.rules.language.clone_from(&code);
-        fx.push(Effect::SwitchLanguage(code.clone()));
+        self.fx.push(Effect::SwitchLanguage(code.clone()));
         json!({ "ok": true, "note": format!("from now on you hear and speak `{code}`: go on in that language") })
     }
 }

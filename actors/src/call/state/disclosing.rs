@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Effect, Phase, State, event_fact, speech::Speech, who_answered::Machine};
+use super::{Effect, Phase, State, speech::Speech, who_answered::Machine};
 use crate::{audio_stream::SpeechId, call::history::tidy};
 use domain::ports::store::{DISCLOSURE, EventFact};
 
@@ -52,21 +52,17 @@ impl State {
     }
 
     /// Has the disclosure said, again if somebody else is on the line now.
-    pub(super) fn disclose_anew(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn disclose_anew(&mut self) {
         self.disclosing = Disclosing::default();
         if let Some(disclosure) = &self.rules.disclosure {
             let detail = json!({ "text": disclosure.text, "heard": false });
-            fx.push(event_fact(
-                DISCLOSURE,
-                self.elapsed_ms(self.now_ms),
-                &detail.to_string(),
-            ));
+            self.record(DISCLOSURE, &detail);
         }
     }
 
     /// Says the disclosure if it must be said, and then these words. If it is being said, only what follows it changes.
     /// Returns false if it was said already.
-    pub(super) fn disclose(&mut self, then: Option<(&str, bool)>, fx: &mut Vec<Effect>) -> bool {
+    pub(super) fn disclose(&mut self, then: Option<(&str, bool)>) -> bool {
         if !self.discloses() {
             let Some(disclosure) = self.rules.disclosure.clone().filter(|_| self.must_disclose()) else {
                 return false;
@@ -75,7 +71,7 @@ impl State {
             let is_message = matches!(self.phase, Phase::Machine(Machine::Message { .. }));
             let protected = !is_message || then.is_some_and(|(_, protected)| protected);
             self.reply.only_filled = false;
-            self.say_now(&disclosure.text, protected, fx);
+            self.say_now(&disclosure.text, protected);
             self.disclosing.speech = self.speech.as_ref().map(|speech| speech.id);
         }
         self.disclosing.then = then.map(|(text, protected)| (text.to_owned(), protected));
@@ -89,33 +85,33 @@ impl State {
     }
 
     /// Stops the present speech, unless it is the disclosure.
-    pub(super) fn stop_speech(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn stop_speech(&mut self) {
         if self.speech.is_some() && !self.discloses() {
-            fx.push(Effect::StopSpeaking);
+            self.fx.push(Effect::StopSpeaking);
         }
     }
 
     /// Says the disclosure before the user's last words are answered. Returns false if it was said already.
-    pub(super) fn discloses_before_answer(&mut self, fx: &mut Vec<Effect>) -> bool {
+    pub(super) fn discloses_before_answer(&mut self) -> bool {
         if !self.must_disclose() {
             return false;
         }
         self.user.unanswered = true;
         self.phase = Phase::Speaking;
-        self.disclose(None, fx)
+        self.disclose(None)
     }
 
     /// Records that all of the disclosure was heard, if this is the end of it.
-    pub(super) fn disclosure_heard(&mut self, speech: &Speech, heard: &str, at_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn disclosure_heard(&mut self, speech: &Speech, heard: &str, at_ms: u64) {
         if self.is_disclosure(speech.id) && tidy(heard) == tidy(&speech.text) {
             self.disclosing.over = true;
-            let detail = json!({ "text": speech.text, "heard": true }).to_string();
-            fx.push(event_fact(DISCLOSURE, self.call_ms(at_ms), &detail));
+            let detail = json!({ "text": speech.text, "heard": true });
+            self.record_at(DISCLOSURE, self.call_ms(at_ms), &detail);
         }
     }
 
     /// Says what follows the disclosure, if this speech was it. Returns false if there is nothing to say.
-    pub(super) fn goes_on_after_disclosure(&mut self, id: SpeechId, fx: &mut Vec<Effect>) -> bool {
+    pub(super) fn goes_on_after_disclosure(&mut self, id: SpeechId) -> bool {
         let speaks = matches!(
             self.phase,
             Phase::Greeting | Phase::Speaking | Phase::Closing { .. } | Phase::Machine(_)
@@ -126,7 +122,6 @@ impl State {
         self.disclosing.over = true;
         self.disclosing.speech = None;
         let then = self.disclosing.then.take();
-        then.map(|(text, protected)| self.say_now(&text, protected, fx))
-            .is_some()
+        then.map(|(text, protected)| self.say_now(&text, protected)).is_some()
     }
 }

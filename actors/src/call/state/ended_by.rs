@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Effect, State, event_fact};
+use super::State;
 use crate::call::outcome::Ending;
 use domain::ports::store::ENDED;
 
@@ -40,7 +40,7 @@ impl State {
     }
 
     /// Records the end with its outcome. A call that nobody answered was hung up by a request or not at all.
-    pub(super) fn record_end(&self, ending: &Ending, fx: &mut Vec<Effect>) {
+    pub(super) fn record_end(&mut self, ending: &Ending) {
         let (Ending::Outcome(outcome) | Ending::Written(outcome)) = ending else {
             return;
         };
@@ -59,6 +59,6 @@ impl State {
                 detail[name] = value.into();
             }
         }
-        fx.push(event_fact(ENDED, self.elapsed_ms(self.now_ms), &detail.to_string()));
+        self.record(ENDED, &detail);
     }
 }

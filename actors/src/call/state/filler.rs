@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::{Effect, Phase, State, event_fact};
+use super::{Effect, Phase, State};
 use crate::call::CallTimer;
 
 /// Time in milliseconds from the question to the model until the first filler, if nothing was said yet.
@@ -24,18 +24,18 @@ const AGAIN_MS: u64 = 500;
 
 impl State {
     /// Sets the filler timer for a reply of which nothing was said, with the model asked at `asked_ms`.
-    pub(super) fn await_reply(&self, asked_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.set_filler(asked_ms + FIRST_MS, now_ms, fx);
+    pub(super) fn await_reply(&mut self, asked_ms: u64) {
+        self.set_filler(asked_ms + FIRST_MS);
     }
 
     /// Sets the filler timer after a piece of the reply, which takes a while to say.
-    pub(super) fn await_more(&mut self, piece: &str, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn await_more(&mut self, piece: &str) {
         let takes_ms = piece.len() as u64 * self.rules.byte_ms;
-        self.reply.said_until_ms = self.reply.said_until_ms.max(now_ms) + takes_ms;
-        self.set_filler(self.reply.said_until_ms + STALLED_MS, now_ms, fx);
+        self.reply.said_until_ms = self.reply.said_until_ms.max(self.now_ms) + takes_ms;
+        self.set_filler(self.reply.said_until_ms + STALLED_MS);
     }
 
-    fn set_filler(&self, due_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
+    fn set_filler(&mut self, due_ms: u64) {
         if self.rules.phrases.fillers.is_empty() {
             return;
         }
@@ -43,16 +43,16 @@ impl State {
             .reply
             .filled_ms
             .map_or(due_ms, |filled_ms| due_ms.max(filled_ms + NEXT_MS));
-        fx.push(Effect::SetTimer(
+        self.fx.push(Effect::SetTimer(
             CallTimer::Filler,
-            due_ms.saturating_sub(now_ms).max(1),
+            due_ms.saturating_sub(self.now_ms).max(1),
         ));
     }
 
     /// Says a filler because the answer takes long.
-    pub(super) fn fill(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn fill(&mut self) {
         if let Phase::Transferring(_) = self.phase {
-            return self.comfort(fx);
+            return self.comfort();
         }
         let fillers = self.rules.phrases.fillers;
         if !(self.reply.open || self.waits_for_tools() || self.is_walking())
@@ -62,28 +62,24 @@ impl State {
             return;
         }
         if self.user.speaking {
-            fx.push(Effect::SetTimer(CallTimer::Filler, AGAIN_MS));
+            self.fx.push(Effect::SetTimer(CallTimer::Filler, AGAIN_MS));
             return;
         }
         let filler = fillers[self.reply.fillers % fillers.len()];
         self.reply.fillers += 1;
-        self.reply.filled_ms = Some(now_ms);
+        self.reply.filled_ms = Some(self.now_ms);
         let after_token = self.latency.has_token();
-        fx.push(event_fact(
-            "filler",
-            self.elapsed_ms(now_ms),
-            &json!({ "afterFirstToken": after_token }).to_string(),
-        ));
+        self.record("filler", &json!({ "afterFirstToken": after_token }));
         self.latency.filled = true;
-        self.say_before_reply(filler, fx);
-        fx.push(Effect::SetTimer(CallTimer::Filler, NEXT_MS));
+        self.say_before_reply(filler);
+        self.fx.push(Effect::SetTimer(CallTimer::Filler, NEXT_MS));
     }
 
     /// Says words before the reply in progress.
-    pub(super) fn say_before_reply(&mut self, words: &str, fx: &mut Vec<Effect>) {
+    pub(super) fn say_before_reply(&mut self, words: &str) {
         self.reply.only_filled |= self.phase == Phase::Thinking;
         self.phase = Phase::Speaking;
-        self.say_piece(format!("{words} "), false, fx);
+        self.say_piece(format!("{words} "), false);
     }
 
     /// Returns whether the speech consists of fillers only.

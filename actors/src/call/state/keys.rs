@@ -3,7 +3,7 @@
 use media::turn::endpointing::Utterance;
 use serde_json::json;
 
-use super::{Effect, Phase, State, event_fact};
+use super::{Effect, Phase, State};
 use crate::{audio_stream::SpeechId, call::CallTimer};
 
 /// Time in milliseconds to wait for the next key.
@@ -22,13 +22,13 @@ pub(super) struct Keys {
 
 impl State {
     /// Handles a key. It interrupts the agent like voice does, but at once, since nobody presses a key by chance.
-    pub(super) fn key_pressed(&mut self, key: char, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn key_pressed(&mut self, key: char) {
         if !self.in_conversation() && self.operator.is_none() {
             return;
         }
-        self.user_speaks(now_ms, fx);
-        self.stop_for_key(fx);
-        let at_ms = self.stream_ms(now_ms);
+        self.user_speaks();
+        self.stop_for_key();
+        let at_ms = self.stream_ms(self.now_ms);
         if self.keys.typed.is_empty() {
             self.keys.started_ms = at_ms;
         }
@@ -38,20 +38,20 @@ impl State {
             self.keys.typed.push(key);
         }
         if done || self.keys.typed.len() >= MOST_KEYS {
-            self.keys_over(now_ms, fx);
+            self.keys_over();
         } else {
-            fx.push(Effect::SetTimer(CallTimer::Keys, PAUSE_MS));
+            self.fx.push(Effect::SetTimer(CallTimer::Keys, PAUSE_MS));
         }
     }
 
-    fn stop_for_key(&mut self, fx: &mut Vec<Effect>) {
+    fn stop_for_key(&mut self) {
         if !self.leg.barge_in || !matches!(self.phase, Phase::Greeting | Phase::Speaking) {
             return;
         }
         // The user gets the turn once the stream has reported how much of the speech was heard.
         if let Some(speech) = self.speech.as_mut().filter(|speech| !speech.protected && !speech.cut) {
             speech.cut = true;
-            fx.push(Effect::StopSpeaking);
+            self.fx.push(Effect::StopSpeaking);
         }
     }
 
@@ -61,35 +61,35 @@ impl State {
     }
 
     /// Answers what was typed once the speech that a key stopped is over, unless the user is still typing.
-    pub(super) fn answer_keys(&mut self, for_key: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn answer_keys(&mut self, for_key: bool) {
         if for_key && self.phase == Phase::Listening && self.user.unanswered && self.keys.typed.is_empty() {
             self.user.speaking = false;
-            self.answer_words(now_ms, fx);
+            self.answer_words();
         }
     }
 
     /// Takes the typed keys as the user's words.
-    pub(super) fn keys_over(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        if let Some(typed) = self.typed(fx) {
-            self.utterance(&typed, true, now_ms, fx);
+    pub(super) fn keys_over(&mut self) {
+        if let Some(typed) = self.typed() {
+            self.utterance(&typed, true);
         }
     }
 
     /// Keeps the typed keys like other words when the call or its line is over.
-    pub(super) fn keep_keys(&mut self, fx: &mut Vec<Effect>) {
-        if let Some(typed) = self.typed(fx) {
-            self.keep_words(&typed, fx);
+    pub(super) fn keep_keys(&mut self) {
+        if let Some(typed) = self.typed() {
+            self.keep_words(&typed);
         }
     }
 
-    fn typed(&mut self, fx: &mut Vec<Effect>) -> Option<Utterance> {
+    fn typed(&mut self) -> Option<Utterance> {
         let keys = std::mem::take(&mut self.keys);
         if keys.typed.is_empty() {
             return None;
         }
-        fx.push(Effect::CancelTimer(CallTimer::Keys));
+        self.fx.push(Effect::CancelTimer(CallTimer::Keys));
         let detail = json!({ "keys": keys.typed });
-        fx.push(event_fact("keys", self.call_ms(keys.started_ms), &detail.to_string()));
+        self.record_at("keys", self.call_ms(keys.started_ms), &detail);
         Some(Utterance {
             text: keys.typed,
             damaged: false,

@@ -61,73 +61,74 @@ impl State {
             ..Leg::default()
         };
         let effects = vec![
-            event_fact("received", 0, "{}"),
+            event_fact("received", 0, &json!({})),
             Effect::SetTimer(CallTimer::MediaWait, INBOUND_MEDIA_WAIT_MS),
         ];
         (state, effects)
     }
 
-    pub(super) fn permitted(&mut self, answer: PermitAnswer, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn permitted(&mut self, answer: PermitAnswer) {
         let Phase::Scheduled { hang_up } = self.phase else {
             return;
         };
         match answer {
             PermitAnswer::Granted if !hang_up => {
                 self.leg.dialed = true;
-                self.leg.dialed_ms = now_ms;
+                self.leg.dialed_ms = self.now_ms;
                 self.phase = Phase::Dialing { hang_up: false };
-                fx.push(Effect::Dial);
+                self.fx.push(Effect::Dial);
             }
-            PermitAnswer::Granted => self.finish_with(not_sent(0), fx),
+            PermitAnswer::Granted => self.finish_with(not_sent(0)),
             // A slow store gets time.
-            PermitAnswer::Late => self.finish_with(not_sent(DATABASE_DELAY_MS), fx),
-            PermitAnswer::Refused | PermitAnswer::Lost => self.finish_with(Ending::Nothing, fx),
-            PermitAnswer::Forbidden(why) => self.finish_with(Ending::Written(forbidden(why)), fx),
-            PermitAnswer::NotAllowed(error) => self.finish_with(Ending::Written(not_allowed(error)), fx),
+            PermitAnswer::Late => self.finish_with(not_sent(DATABASE_DELAY_MS)),
+            PermitAnswer::Refused | PermitAnswer::Lost => self.finish_with(Ending::Nothing),
+            PermitAnswer::Forbidden(why) => self.finish_with(Ending::Written(forbidden(why))),
+            PermitAnswer::NotAllowed(error) => self.finish_with(Ending::Written(not_allowed(error))),
             PermitAnswer::Unanswered => {
-                self.finish_with(not_sent(DATABASE_DELAY_MS), fx);
+                self.finish_with(not_sent(DATABASE_DELAY_MS));
             }
         }
     }
 
-    pub(super) fn dialed(&mut self, result: Result<CarrierCallId, DialError>, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn dialed(&mut self, result: Result<CarrierCallId, DialError>) {
         match result {
-            Ok(id) => self.leg_known(id, now_ms, fx),
+            Ok(id) => self.leg_known(id),
             Err(error) => {
                 if let Phase::Dialing { hang_up } = self.phase {
-                    self.dial_failed(error, hang_up, fx);
+                    self.dial_failed(error, hang_up);
                 }
             }
         }
     }
 
-    fn leg_known(&mut self, id: CarrierCallId, now_ms: u64, fx: &mut Vec<Effect>) {
+    fn leg_known(&mut self, id: CarrierCallId) {
         if !self.leg.dialed || self.leg.id.is_some() {
             return;
         }
         self.leg.id = Some(id.clone());
         if matches!(self.phase, Phase::HangingUp { .. } | Phase::Ended) {
             // The call ended before the carrier's answer, so any leg it created is unwanted.
-            fx.push(Effect::HangUpLeg(Some(id)));
+            self.fx.push(Effect::HangUpLeg(Some(id)));
             return;
         }
-        fx.push(Effect::WriteDialed(id));
-        let detail = json!({ "carrierMs": now_ms.saturating_sub(self.leg.dialed_ms) }).to_string();
-        fx.push(event_fact("dialed", 0, &detail));
+        self.fx.push(Effect::WriteDialed(id));
+        let detail = json!({ "carrierMs": self.now_ms.saturating_sub(self.leg.dialed_ms) });
+        self.record_at("dialed", 0, &detail);
         match self.phase {
-            Phase::Dialing { hang_up: true } => self.end(EndReason::Cancelled, fx),
-            Phase::Dialing { .. } | Phase::Unknown => self.ringing(fx),
+            Phase::Dialing { hang_up: true } => self.end(EndReason::Cancelled),
+            Phase::Dialing { .. } | Phase::Unknown => self.ringing(),
             _ => {}
         }
     }
 
-    fn ringing(&mut self, fx: &mut Vec<Effect>) {
+    fn ringing(&mut self) {
         self.phase = Phase::Ringing;
-        fx.push(Effect::CancelTimer(CallTimer::Settle));
-        fx.push(Effect::SetTimer(CallTimer::Ring, self.rules.ring_timeout_ms));
+        self.fx.push(Effect::CancelTimer(CallTimer::Settle));
+        self.fx
+            .push(Effect::SetTimer(CallTimer::Ring, self.rules.ring_timeout_ms));
     }
 
-    fn dial_failed(&mut self, error: DialError, hang_up: bool, fx: &mut Vec<Effect>) {
+    fn dial_failed(&mut self, error: DialError, hang_up: bool) {
         let obstacle = Obstacle::of(&error);
         let why = obstacle.map(|obstacle| obstacle.reason);
         let not_sent = |delay_ms| Ending::NotSent { delay_ms, why };
@@ -135,57 +136,57 @@ impl State {
             self.leg.over = true;
         }
         match error {
-            DialError::InvalidNumber(_) => self.end(EndReason::Failed("invalid-number".into()), fx),
-            DialError::Rejected(text) => self.end(EndReason::carrier(&text), fx),
-            DialError::Unclassified { kind, words } => self.end(EndReason::Refused { kind, words }, fx),
+            DialError::InvalidNumber(_) => self.end(EndReason::Failed("invalid-number".into())),
+            DialError::Rejected(text) => self.end(EndReason::carrier(&text)),
+            DialError::Unclassified { kind, words } => self.end(EndReason::Refused { kind, words }),
             DialError::Busy { retry_after } => {
                 let asked = retry_after.map(|pause| i64::try_from(pause.as_millis()).unwrap_or(i64::MAX));
                 let delay_ms = asked.map_or(BUSY_DELAY_MS, |asked_ms| asked_ms.min(LONGEST_BUSY_DELAY_MS));
-                self.finish_with(not_sent(delay_ms), fx);
+                self.finish_with(not_sent(delay_ms));
             }
-            DialError::Unreachable(_) => self.finish_with(not_sent(UNREACHABLE_DELAY_MS), fx),
-            DialError::HeldBack(_) => self.finish_with(not_sent(DATABASE_DELAY_MS), fx),
+            DialError::Unreachable(_) => self.finish_with(not_sent(UNREACHABLE_DELAY_MS)),
+            DialError::HeldBack(_) => self.finish_with(not_sent(DATABASE_DELAY_MS)),
             // A single call ends here. A campaign would wait until somebody fixes the account.
             DialError::AccountRefused(text) if self.rules.single => {
-                self.end(EndReason::carrier(&account_refused(&text)), fx);
+                self.end(EndReason::carrier(&account_refused(&text)));
             }
-            DialError::AccountRefused(_) => self.finish_with(not_sent(ACCOUNT_DELAY_MS), fx),
-            DialError::Unknown(_) if hang_up => self.end(EndReason::Cancelled, fx),
+            DialError::AccountRefused(_) => self.finish_with(not_sent(ACCOUNT_DELAY_MS)),
+            DialError::Unknown(_) if hang_up => self.end(EndReason::Cancelled),
             DialError::Unknown(_) => {
                 self.phase = Phase::Unknown;
-                fx.push(Effect::WriteUnknown);
-                fx.push(Effect::SetTimer(CallTimer::Settle, self.rules.settle_ms));
+                self.fx.push(Effect::WriteUnknown);
+                self.fx.push(Effect::SetTimer(CallTimer::Settle, self.rules.settle_ms));
             }
         }
     }
 
     /// Handles a leg that the store has bound otherwise. The first binding of leg and attempt holds, so this
     /// call is not ours.
-    pub(super) fn not_our_leg(&mut self, anothers: bool, fx: &mut Vec<Effect>) {
+    pub(super) fn not_our_leg(&mut self, anothers: bool) {
         if !self.leg.dialed {
             return;
         }
         // A leg that another attempt uses is not ours to hang up.
         self.leg.over |= anothers;
-        self.end(EndReason::carrier("the call and the attempt belong to others"), fx);
+        self.end(EndReason::carrier("the call and the attempt belong to others"));
     }
 
-    pub(super) fn progress(&mut self, progress: &CallProgress, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn progress(&mut self, progress: &CallProgress) {
         if !self.leg.dialed {
             return;
         }
         match progress {
             CallProgress::Placed => {}
-            CallProgress::Machine(verdict) => self.carrier_found(*verdict, now_ms, fx),
-            CallProgress::Transferred => self.transfer_reported(now_ms, fx),
-            CallProgress::TransferFailed(why) => self.transfer_report_failed(why, now_ms, fx),
+            CallProgress::Machine(verdict) => self.carrier_found(*verdict),
+            CallProgress::Transferred => self.transfer_reported(),
+            CallProgress::TransferFailed(why) => self.transfer_report_failed(why),
             CallProgress::Ringing => {
                 if matches!(self.phase, Phase::Dialing { hang_up: false } | Phase::Unknown) {
-                    self.ringing(fx);
+                    self.ringing();
                 }
                 if self.phase == Phase::Ringing && !std::mem::replace(&mut self.leg.rang, true) {
-                    let detail = json!({ "afterDialMs": now_ms.saturating_sub(self.leg.dialed_ms) });
-                    fx.push(event_fact("ringing", 0, &detail.to_string()));
+                    let detail = json!({ "afterDialMs": self.now_ms.saturating_sub(self.leg.dialed_ms) });
+                    self.record_at("ringing", 0, &detail);
                 }
             }
             // In an inbound call we are heard once media is open, whatever the carrier reports as the answer.
@@ -195,48 +196,48 @@ impl State {
                     self.phase,
                     Phase::Dialing { hang_up: false } | Phase::Unknown | Phase::Ringing
                 ) {
-                    self.answered(now_ms, fx);
-                    fx.push(Effect::SetTimer(CallTimer::MediaWait, MEDIA_WAIT_MS));
+                    self.answered();
+                    self.fx.push(Effect::SetTimer(CallTimer::MediaWait, MEDIA_WAIT_MS));
                 }
             }
-            CallProgress::Ended(cause) => self.leg_ended(cause, now_ms, fx),
+            CallProgress::Ended(cause) => self.leg_ended(cause),
         }
     }
 
-    fn answered(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.leg.answered_ms = Some(now_ms);
-        let detail = json!({ "afterDialMs": now_ms.saturating_sub(self.leg.dialed_ms) }).to_string();
+    fn answered(&mut self) {
+        self.leg.answered_ms = Some(self.now_ms);
+        let detail = json!({ "afterDialMs": self.now_ms.saturating_sub(self.leg.dialed_ms) });
         self.phase = Phase::PickedUp;
-        fx.extend([
+        self.fx.extend([
             Effect::CancelTimer(CallTimer::Settle),
             Effect::CancelTimer(CallTimer::Ring),
             Effect::WriteAnswered,
             event_fact("answered", 0, &detail),
         ]);
-        self.disclose_anew(fx);
+        self.disclose_anew();
         let until_close = self.rules.max_duration_ms - self.rules.closing_lead_ms();
-        fx.push(Effect::SetTimer(CallTimer::MaxDuration, until_close));
+        self.fx.push(Effect::SetTimer(CallTimer::MaxDuration, until_close));
     }
 
-    fn leg_ended(&mut self, cause: &EndCause, now_ms: u64, fx: &mut Vec<Effect>) {
+    fn leg_ended(&mut self, cause: &EndCause) {
         self.leg.over = true;
         self.ends(By::User, None);
         match &self.phase {
-            Phase::Transferring(hand_over) => self.leg_ended_in_transfer(*hand_over, now_ms, fx),
-            Phase::Dialing { hang_up: true } => self.end(EndReason::Cancelled, fx),
-            Phase::Ringing if self.leg.inbound => self.end(not_taken(cause), fx),
+            Phase::Transferring(hand_over) => self.leg_ended_in_transfer(*hand_over),
+            Phase::Dialing { hang_up: true } => self.end(EndReason::Cancelled),
+            Phase::Ringing if self.leg.inbound => self.end(not_taken(cause)),
             Phase::Dialing { .. } | Phase::Unknown | Phase::Ringing => {
                 if *cause == EndCause::Completed {
                     // The report of the answer is late or lost.
-                    self.answered(now_ms, fx);
+                    self.answered();
                 }
-                self.end(EndReason::from_cause(cause), fx);
+                self.end(EndReason::from_cause(cause));
             }
             // The call was answered, but nobody could say or hear anything.
-            Phase::PickedUp if self.leg.media_ms.is_none() => self.end(EndReason::media_lost(), fx),
+            Phase::PickedUp if self.leg.media_ms.is_none() => self.end(EndReason::media_lost()),
             Phase::Closing { reason } => {
                 let reason = reason.clone();
-                self.end(reason, fx);
+                self.end(reason);
             }
             Phase::PickedUp
             | Phase::Greeting
@@ -245,68 +246,69 @@ impl State {
             | Phase::Speaking
             | Phase::Machine(_)
             | Phase::Operator { .. }
-            | Phase::Lost(_) => self.end(EndReason::Completed, fx),
+            | Phase::Lost(_) => self.end(EndReason::Completed),
             Phase::Scheduled { .. } | Phase::HangingUp { .. } | Phase::Ended => {}
         }
     }
 
-    pub(super) fn media_opened(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn media_opened(&mut self) {
         if !self.lacks_media() && !self.replaces_media() {
             return;
         }
         match self.phase {
             Phase::Listening | Phase::Thinking | Phase::Speaking | Phase::Operator { .. } => {
-                return self.caller_came_back(now_ms, fx);
+                return self.caller_came_back();
             }
-            Phase::Lost(resume) => return self.media_is_back(resume, now_ms, fx),
+            Phase::Lost(resume) => return self.media_is_back(resume),
             Phase::Transferring(_) => {
-                self.operator_leaves_transfer("transferred", fx);
-                self.join_stream(now_ms, fx);
-                return self.caller_is_back(fx);
+                self.operator_leaves_transfer("transferred");
+                self.join_stream();
+                return self.caller_is_back();
             }
             _ => {}
         }
         if self.leg.answered_ms.is_none() {
-            self.answered(now_ms, fx);
+            self.answered();
         }
-        self.leg.media_ms = Some(now_ms);
+        self.leg.media_ms = Some(self.now_ms);
         self.leg.stream_open = true;
-        fx.extend([Effect::CancelTimer(CallTimer::MediaWait), Effect::OpenStream]);
+        self.fx
+            .extend([Effect::CancelTimer(CallTimer::MediaWait), Effect::OpenStream]);
         if self.leg.inbound {
             // A caller waits for us to speak, and may interrupt from the first word on.
             self.leg.barge_in = true;
-            fx.push(Effect::AllowBargeIn(true));
-            self.greet(now_ms, fx);
+            self.fx.push(Effect::AllowBargeIn(true));
+            self.greet();
             return;
         }
-        fx.extend([
+        self.fx.extend([
             Effect::AllowBargeIn(false),
             Effect::SetTimer(CallTimer::BargeIn, BARGE_IN_AFTER_MS),
             Effect::SetTimer(CallTimer::PickUp, PICK_UP_MS),
         ]);
         if let Some(verdict) = self.carrier_said {
-            self.take_carriers_word(verdict, now_ms, fx);
+            self.take_carriers_word(verdict);
         }
     }
 
-    pub(super) fn rang_long_enough(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn rang_long_enough(&mut self) {
         if self.phase == Phase::Ringing {
-            self.end(EndReason::no_answer(), fx);
+            self.end(EndReason::no_answer());
         }
     }
 
-    pub(super) fn outcome_stays_unknown(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn outcome_stays_unknown(&mut self) {
         if self.phase == Phase::Unknown {
             // Nothing was found to hang up, and a late ring will be rejected by the webhook.
             self.leg.over = true;
-            self.end(EndReason::carrier("outcome unknown"), fx);
+            self.end(EndReason::carrier("outcome unknown"));
         }
     }
 
-    pub(super) fn media_never_came(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn media_never_came(&mut self) {
         let waits = self.phase == Phase::PickedUp || (self.leg.inbound && self.phase == Phase::Ringing);
         if waits && self.leg.media_ms.is_none() {
-            self.end(EndReason::media_lost(), fx);
+            self.end(EndReason::media_lost());
         }
     }
 }

@@ -5,9 +5,7 @@ use std::collections::VecDeque;
 use media::turn::endpointing::Utterance;
 use serde_json::{Value, json};
 
-use super::{
-    Effect, Latency, Phase, State, event_fact, speculation::Waste, transfer::kind_word, who_answered::Machine,
-};
+use super::{Effect, Latency, Phase, State, speculation::Waste, transfer::kind_word, who_answered::Machine};
 use crate::call::{CallCommand, CommandKind};
 use domain::{
     agent::UsableTransfer,
@@ -126,51 +124,49 @@ impl State {
     }
 
     /// Carries out a command, unless it is refused.
-    pub(super) fn commanded(&mut self, command: CallCommand, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn commanded(&mut self, command: CallCommand) {
         let CallCommand { by, kind } = command;
         if self.refusal(&kind).is_some() {
             return;
         }
-        let at_ms = self.elapsed_ms(now_ms);
-        let mut record = |name: &str, detail: Value| fx.push(event_fact(name, at_ms, &detail.to_string()));
         match kind {
             CommandKind::Say { text, interrupt } => {
-                record("say", json!({ "by": by, "text": text, "interrupt": interrupt }));
+                self.record("say", &json!({ "by": by, "text": text, "interrupt": interrupt }));
                 self.commands.words.push_back(text);
-                self.say_soon(interrupt, now_ms, fx);
+                self.say_soon(interrupt);
             }
             CommandKind::Transfer { transfer, message } => {
                 let Some(wanted) = UsableTransfer::of(&transfer) else {
                     return;
                 };
                 let (to, kind) = (wanted.to.as_str(), kind_word(wanted.kind));
-                record("transfer_wanted", json!({ "by": by, "to": to, "kind": kind }));
+                self.record("transfer_wanted", &json!({ "by": by, "to": to, "kind": kind }));
                 if self.has_operator() {
                     // The operator's transfer takes the place of one that waits for the agent.
                     self.commands.transfer = None;
-                    return self.hand_on(wanted, now_ms, fx);
+                    return self.hand_on(wanted);
                 }
                 let announced = message.unwrap_or_else(|| self.rules.phrases.handing_on.to_owned());
                 self.commands.words.push_back(announced);
                 self.commands.transfer = Some(wanted);
-                self.say_soon(false, now_ms, fx);
+                self.say_soon(false);
             }
             CommandKind::Digits { digits } => {
-                record("digits", json!({ "by": by, "digits": digits }));
+                self.record("digits", &json!({ "by": by, "digits": digits }));
                 match self.is_in_menu() {
-                    true => self.press_in_menu(digits, now_ms, fx),
-                    false => fx.push(Effect::Press(digits)),
+                    true => self.press_in_menu(digits),
+                    false => self.fx.push(Effect::Press(digits)),
                 }
             }
             CommandKind::Instructions { text, holds_for } => {
                 let detail = json!({ "by": by, "text": text, "for": holds_for.as_str() });
-                record(INSTRUCTIONS, detail);
+                self.record(INSTRUCTIONS, &detail);
                 // The reply prepared ahead does not know the note.
-                self.drop_early(Waste::Overtaken, fx);
+                self.drop_early(Waste::Overtaken);
                 self.commands.notes.push(Note { text, holds_for });
             }
             CommandKind::Text { text } => {
-                let at_ms = self.stream_ms(now_ms);
+                let at_ms = self.stream_ms(self.now_ms);
                 let utterance = Utterance {
                     text,
                     damaged: false,
@@ -178,16 +174,16 @@ impl State {
                     ended_ms: at_ms,
                     final_ms: None,
                 };
-                self.utterance(&utterance, false, now_ms, fx);
+                self.utterance(&utterance, false);
             }
         }
     }
 
     /// Keeps the note of an operator who gives the call back, in place of the oldest if there are too many.
-    pub(super) fn keep_note(&mut self, by: &str, text: String, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn keep_note(&mut self, by: &str, text: String) {
         let holds_for = NoteScope::Call;
         let detail = json!({ "by": by, "text": text, "for": holds_for.as_str() });
-        fx.push(event_fact(INSTRUCTIONS, self.elapsed_ms(now_ms), &detail.to_string()));
+        self.record(INSTRUCTIONS, &detail);
         if self.commands.notes.len() >= MOST_NOTES {
             self.commands.notes.remove(0);
             self.commands.told = self.commands.told.saturating_sub(1);
@@ -196,13 +192,13 @@ impl State {
     }
 
     /// Says the waiting words if nobody speaks. With `interrupt`, cuts the agent off first.
-    fn say_soon(&mut self, interrupt: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+    fn say_soon(&mut self, interrupt: bool) {
         match self.phase {
-            Phase::Listening if interrupt || !self.user.speaking => drop(self.next_command(now_ms, fx)),
+            Phase::Listening if interrupt || !self.user.speaking => drop(self.next_command()),
             Phase::Thinking if interrupt && self.taking_over.is_none() => {
-                self.stop_reply(fx);
+                self.stop_reply();
                 self.user.unanswered = true;
-                self.next_command(now_ms, fx);
+                self.next_command();
             }
             // Cuts off the words that should follow the disclosure.
             Phase::Greeting | Phase::Speaking if interrupt && self.discloses() => self.disclose_alone(),
@@ -210,11 +206,11 @@ impl State {
                 let is_answer = self.speech.as_ref().is_some_and(|speech| speech.by_model);
                 let unheard = self.speech.as_ref().is_some_and(|speech| speech.started_ms.is_none());
                 self.user.unanswered |= self.is_only_filled() || (is_answer && unheard);
-                self.stop_reply(fx);
+                self.stop_reply();
                 match self.speech {
                     // The words follow once it is known how much of the speech was heard.
-                    Some(_) => fx.push(Effect::StopSpeaking),
-                    None => self.turn_over(now_ms, fx),
+                    Some(_) => self.fx.push(Effect::StopSpeaking),
+                    None => self.turn_over(),
                 }
             }
             _ => {}
@@ -222,16 +218,16 @@ impl State {
     }
 
     /// Says the next waiting words, or begins the waiting transfer. Returns false if there is neither.
-    pub(super) fn next_command(&mut self, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
+    pub(super) fn next_command(&mut self) -> bool {
         if let Some(words) = self.commands.words.pop_front() {
-            self.drop_early(Waste::Overtaken, fx);
-            self.leave_listening(now_ms, fx);
+            self.drop_early(Waste::Overtaken);
+            self.leave_listening();
             self.opt_out_not_answered();
             self.latency = Latency::default();
             self.reply.only_filled = false;
             self.reply.protected = false;
             self.phase = Phase::Speaking;
-            self.say_all(&words, false, fx);
+            self.say_all(&words, false);
             return true;
         }
         let Some(wanted) = self.commands.transfer.take() else {
@@ -239,13 +235,13 @@ impl State {
         };
         // The model wanted its own before it knew of this one.
         self.reply.transfer = None;
-        self.hand_on(wanted, now_ms, fx);
+        self.hand_on(wanted);
         true
     }
 
     /// Carries out waiting commands before the user's last words are answered. Returns false if there are none.
-    pub(super) fn commands_first(&mut self, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
-        let first = self.phase == Phase::Listening && self.next_command(now_ms, fx);
+    pub(super) fn commands_first(&mut self) -> bool {
+        let first = self.phase == Phase::Listening && self.next_command();
         self.user.unanswered |= first;
         first
     }

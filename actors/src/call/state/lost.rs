@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::{
-    Effect, EndReason, Latency, Phase, State, event_fact,
+    Effect, EndReason, Latency, Phase, State,
     leg::{BARGE_IN_AFTER_MS, PICK_UP_MS},
     taken_over::Opening,
     who_answered::Machine,
@@ -84,7 +84,7 @@ impl MediaWishes {
 }
 
 impl State {
-    pub(super) fn lose_media(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn lose_media(&mut self) {
         let resume = match self.phase {
             Phase::PickedUp => Resume::PickUp,
             Phase::Greeting | Phase::Listening | Phase::Speaking | Phase::Operator { .. } => Resume::Talk,
@@ -100,31 +100,32 @@ impl State {
             | Phase::HangingUp { .. }
             | Phase::Ended => Resume::No,
         };
-        if self.operator_gone("lost", fx) {
-            fx.push(Effect::SetTimer(CallTimer::Closing, self.rules.closing_lead_ms()));
+        if self.operator_gone("lost") {
+            self.fx
+                .push(Effect::SetTimer(CallTimer::Closing, self.rules.closing_lead_ms()));
         }
-        self.drop_reply(fx);
-        self.keep_keys(fx);
-        self.leave_listening(now_ms, fx);
+        self.drop_reply();
+        self.keep_keys();
+        self.leave_listening();
         for timer in [
             CallTimer::Filler,
             CallTimer::PickUp,
             CallTimer::Machine,
             CallTimer::Quiet,
         ] {
-            fx.push(Effect::CancelTimer(timer));
+            self.fx.push(Effect::CancelTimer(timer));
         }
-        self.await_media(resume, true, now_ms, fx);
+        self.await_media(resume, true);
     }
 
     /// Waits for the media to come back. With `asks`, the carrier is also asked for it.
-    pub(super) fn await_media(&mut self, resume: Resume, asks: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn await_media(&mut self, resume: Resume, asks: bool) {
         if let Some(cut) = self.speech.take() {
             self.replaced = Some(cut);
         }
         self.reply.end_call = false;
         self.reply.transfer = None;
-        self.lost_ms = now_ms;
+        self.lost_ms = self.now_ms;
         let wish = match resume {
             _ if self.leg.id.is_none() => None,
             Resume::No => None,
@@ -136,59 +137,59 @@ impl State {
         };
         let Some(try_no) = wish else {
             self.phase = Phase::Lost(Resume::No);
-            fx.push(Effect::SetTimer(CallTimer::EndReport, END_REPORT_MS));
+            self.fx.push(Effect::SetTimer(CallTimer::EndReport, END_REPORT_MS));
             return;
         };
         self.phase = Phase::Lost(resume);
-        fx.push(Effect::SetTimer(CallTimer::EndReport, REOPEN_MS));
-        fx.push(event_fact("media_lost", self.elapsed_ms(now_ms), "{}"));
+        self.fx.push(Effect::SetTimer(CallTimer::EndReport, REOPEN_MS));
+        self.record("media_lost", &json!({}));
         if asks && self.rules.carrier.comes_back {
             // Two sockets at once would interfere with each other.
             self.media_wishes.waits = true;
-            fx.push(Effect::SetTimer(CallTimer::Reopen, COMES_BACK_MS));
+            self.fx.push(Effect::SetTimer(CallTimer::Reopen, COMES_BACK_MS));
         } else if asks {
-            fx.push(Effect::ReopenMedia { try_no });
+            self.fx.push(Effect::ReopenMedia { try_no });
         }
     }
 
     /// Asks the carrier for the socket if it has not asked by itself how the call goes on.
-    pub(super) fn reopen(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn reopen(&mut self) {
         match self.phase {
             Phase::Lost(_) if !std::mem::take(&mut self.media_wishes.waits) => {}
             Phase::Lost(resume) if resume != Resume::No && !self.leg.stream_open && !self.leg.over => {
                 let try_no = self.media_wishes.last;
-                fx.push(Effect::ReopenMedia { try_no });
+                self.fx.push(Effect::ReopenMedia { try_no });
             }
-            _ => self.reopen_in_transfer(fx),
+            _ => self.reopen_in_transfer(),
         }
     }
 
     /// Handles the carrier's question how the call goes on: the media socket is gone, whatever we know of it.
     /// Afterwards the call lacks media if it continues with another socket; otherwise it is over or about to
     /// end.
-    pub(super) fn came_back(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        fx.push(Effect::CancelTimer(CallTimer::Reopen));
+    pub(super) fn came_back(&mut self) {
+        self.fx.push(Effect::CancelTimer(CallTimer::Reopen));
         self.media_wishes.returns += 1;
         let too_often = self.media_wishes.returns > MOST_RETURNS;
         let waits_for_first = self.leg.media_ms.is_none() && !matches!(self.phase, Phase::Lost(_));
         if !waits_for_first && std::mem::take(&mut self.leg.stream_open) {
-            fx.push(Effect::CloseStream);
+            self.fx.push(Effect::CloseStream);
             match self.phase {
-                Phase::Transferring(_) => self.media_closed_in_transfer(false, now_ms, fx),
+                Phase::Transferring(_) => self.media_closed_in_transfer(false),
                 Phase::Closing { .. } | Phase::HangingUp { .. } | Phase::Ended => self.leg.stream_open = true,
-                _ => self.lose_media(now_ms, fx),
+                _ => self.lose_media(),
             }
-            fx.push(Effect::CancelTimer(CallTimer::Reopen));
+            self.fx.push(Effect::CancelTimer(CallTimer::Reopen));
         }
         match self.phase {
             Phase::Lost(resume) if resume != Resume::No && too_often => {
                 self.phase = Phase::Lost(Resume::No);
-                fx.push(Effect::SetTimer(CallTimer::EndReport, END_REPORT_MS));
+                self.fx.push(Effect::SetTimer(CallTimer::EndReport, END_REPORT_MS));
             }
             Phase::Lost(resume) if resume != Resume::No => {
-                fx.push(Effect::SetTimer(CallTimer::EndReport, REOPEN_MS));
+                self.fx.push(Effect::SetTimer(CallTimer::EndReport, REOPEN_MS));
             }
-            _ if waits_for_first && too_often => self.end(EndReason::media_lost(), fx),
+            _ if waits_for_first && too_often => self.end(EndReason::media_lost()),
             _ => {}
         }
     }
@@ -199,56 +200,56 @@ impl State {
     }
 
     /// Handles a carrier that does not reopen the socket: only the report of the end is awaited.
-    pub(super) fn not_reopened(&mut self, try_no: u32, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn not_reopened(&mut self, try_no: u32) {
         if try_no != self.media_wishes.last {
             return;
         }
         self.not_reopened_in_transfer();
         if matches!(self.phase, Phase::Lost(_)) {
-            let waited_ms = now_ms.saturating_sub(self.lost_ms);
+            let waited_ms = self.now_ms.saturating_sub(self.lost_ms);
             let left_ms = END_REPORT_MS.saturating_sub(waited_ms).max(1);
-            fx.push(Effect::SetTimer(CallTimer::EndReport, left_ms));
+            self.fx.push(Effect::SetTimer(CallTimer::EndReport, left_ms));
         }
     }
 
     /// Continues the call after the media socket is open again. The stream's time starts anew.
-    pub(super) fn media_is_back(&mut self, resume: Resume, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.join_stream(now_ms, fx);
-        fx.push(Effect::CancelTimer(CallTimer::EndReport));
-        fx.push(Effect::CancelTimer(CallTimer::Reopen));
-        let detail = json!({ "afterMs": now_ms.saturating_sub(self.lost_ms) }).to_string();
-        fx.push(event_fact("media_back", self.elapsed_ms(now_ms), &detail));
+    pub(super) fn media_is_back(&mut self, resume: Resume) {
+        self.join_stream();
+        self.fx.push(Effect::CancelTimer(CallTimer::EndReport));
+        self.fx.push(Effect::CancelTimer(CallTimer::Reopen));
+        let detail = json!({ "afterMs": self.now_ms.saturating_sub(self.lost_ms) });
+        self.record("media_back", &detail);
         match resume {
             Resume::No => {}
             Resume::PickUp => {
                 self.phase = Phase::PickedUp;
                 self.leg.rejoined = false;
-                fx.push(Effect::SetTimer(CallTimer::PickUp, PICK_UP_MS));
+                self.fx.push(Effect::SetTimer(CallTimer::PickUp, PICK_UP_MS));
             }
             // Nothing else was said.
-            Resume::Talk if self.must_disclose() => self.greet(now_ms, fx),
+            Resume::Talk if self.must_disclose() => self.greet(),
             Resume::Talk => {
                 self.phase = Phase::Speaking;
                 self.reply.protected = false;
                 // A yes to this question is no answer to what was asked before.
                 self.opt_out_not_answered();
-                self.say_all(self.rules.phrases.cut_off, false, fx);
+                self.say_all(self.rules.phrases.cut_off, false);
             }
             // The other agent answers once it has been looked up.
             Resume::Answer if self.taking_over.is_some() => self.phase = Phase::Thinking,
-            Resume::Answer => self.answer_words(now_ms, fx),
-            Resume::Machine(machine) => self.machine_is_back(machine, fx),
-            Resume::TakenOver(opening) => self.go_on_as_heir(opening, now_ms, fx),
-            Resume::Transfer { overdue } => self.go_on_after_transfer(overdue, fx),
+            Resume::Answer => self.answer_words(),
+            Resume::Machine(machine) => self.machine_is_back(machine),
+            Resume::TakenOver(opening) => self.go_on_as_heir(opening),
+            Resume::Transfer { overdue } => self.go_on_after_transfer(overdue),
         }
         if let Some(verdict) = self.carrier_said.filter(|_| std::mem::take(&mut self.carrier_due)) {
-            self.take_carriers_word(verdict, now_ms, fx);
+            self.take_carriers_word(verdict);
         }
     }
 
     /// Joins a stream that replaces a lost one, and resets everything tied to the old stream's time.
-    pub(super) fn join_stream(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.leg.media_ms = Some(now_ms);
+    pub(super) fn join_stream(&mut self) {
+        self.leg.media_ms = Some(self.now_ms);
         self.leg.stream_open = true;
         self.leg.dying = false;
         self.leg.deaf = None;
@@ -258,7 +259,7 @@ impl State {
         self.user.speaking = false;
         self.user.beep_heard = false;
         self.latency = Latency::default();
-        fx.extend([
+        self.fx.extend([
             Effect::CancelTimer(CallTimer::BargeIn),
             Effect::OpenStream,
             Effect::AllowBargeIn(true),

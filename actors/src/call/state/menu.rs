@@ -4,7 +4,7 @@
 use media::{amd, turn::endpointing::Utterance};
 use serde_json::json;
 
-use super::{Effect, Phase, State, event_fact, screening::SCREENING_MS, who_answered::Machine};
+use super::{Effect, Phase, State, screening::SCREENING_MS, who_answered::Machine};
 use crate::call::CallTimer;
 
 /// Time in milliseconds a menu may talk before the call ends, if it names no such key.
@@ -27,67 +27,67 @@ pub(super) struct Menu {
 }
 
 impl State {
-    pub(super) fn menu_answered(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn menu_answered(&mut self) {
         if let Phase::Machine(Machine::Menu | Machine::Pressed { .. }) = self.phase {
             return;
         }
-        self.fall_silent(fx);
+        self.fall_silent();
         self.menu.words.clear();
         self.phase = Phase::Machine(Machine::Menu);
-        fx.push(Effect::SetTimer(CallTimer::Machine, MENU_MS));
+        self.fx.push(Effect::SetTimer(CallTimer::Machine, MENU_MS));
     }
 
     /// Handles the words so far of a menu that goes on talking.
-    pub(super) fn menu_goes_on(&mut self, text: &str, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn menu_goes_on(&mut self, text: &str) {
         let words: Vec<&str> = text.split_whitespace().collect();
         let settled = words.len().saturating_sub(UNSETTLED_WORDS);
         let settled = words.get(..settled).unwrap_or_default().join(" ");
-        self.look_for_key(&settled, now_ms, fx);
+        self.look_for_key(&settled);
     }
 
-    pub(super) fn menu_said(&mut self, text: &str, now_ms: u64, fx: &mut Vec<Effect>) {
-        if !self.look_for_key(text, now_ms, fx) && self.menu.words.len() + text.len() <= MOST_BYTES {
+    pub(super) fn menu_said(&mut self, text: &str) {
+        if !self.look_for_key(text) && self.menu.words.len() + text.len() <= MOST_BYTES {
             self.menu.words.push_str(text);
             self.menu.words.push_str(". ");
         }
     }
 
     /// Presses the key that leads to a person, if these words name it. Returns whether it was pressed.
-    fn look_for_key(&mut self, text: &str, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
+    fn look_for_key(&mut self, text: &str) -> bool {
         let said = format!("{}{text}", self.menu.words);
         let key = amd::key_to_a_person(&said).filter(|_| self.menu.pressed < MOST_PRESSED);
         let Some(key) = key else { return false };
         self.menu.pressed += 1;
-        let detail = json!({ "key": key.to_string() }).to_string();
-        fx.push(event_fact("pressed", self.elapsed_ms(now_ms), &detail));
-        self.press_in_menu(key.to_string(), now_ms, fx);
+        let detail = json!({ "key": key.to_string() });
+        self.record("pressed", &detail);
+        self.press_in_menu(key.to_string());
         true
     }
 
     /// Presses keys, and waits for what they lead to.
-    pub(super) fn press_in_menu(&mut self, keys: String, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn press_in_menu(&mut self, keys: String) {
         self.menu.words.clear();
-        fx.push(Effect::Press(keys));
-        fx.push(Effect::SetTimer(CallTimer::Machine, SCREENING_MS));
-        let since_ms = self.stream_ms(now_ms);
+        self.fx.push(Effect::Press(keys));
+        self.fx.push(Effect::SetTimer(CallTimer::Machine, SCREENING_MS));
+        let since_ms = self.stream_ms(self.now_ms);
         self.phase = Phase::Machine(Machine::Pressed { since_ms });
         if !self.user.speaking {
-            self.wait_to_be_connected(fx);
+            self.wait_to_be_connected();
         }
     }
 
     /// Handles words after a key was pressed: the menu's, another menu's, or a person's.
-    pub(super) fn said_after_key(&mut self, said: &Utterance, since_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn said_after_key(&mut self, said: &Utterance, since_ms: u64) {
         let text = &said.text;
         let waits = said.started_ms < since_ms || text.trim().is_empty() || amd::asks_to_wait(text);
         if waits || amd::announces_somebody(text) {
-            self.wait_to_be_connected(fx);
+            self.wait_to_be_connected();
         } else if amd::names_keys(text) {
-            if !self.look_for_key(text, now_ms, fx) {
-                self.wait_to_be_connected(fx);
+            if !self.look_for_key(text) {
+                self.wait_to_be_connected();
             }
         } else {
-            self.person_came(now_ms, fx);
+            self.person_came();
         }
     }
 }

@@ -68,20 +68,21 @@ impl State {
     }
 
     /// Gives the call to an operator, unless that is refused. What the agent has begun to say ends here.
-    pub(super) fn operator_joined(&mut self, by: String, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn operator_joined(&mut self, by: String) {
         if self.operate_refusal().is_some() {
             return;
         }
-        let detail = json!({ "by": by }).to_string();
-        fx.push(event_fact(OPERATOR_JOINED, self.elapsed_ms(now_ms), &detail));
-        self.stop_reply(fx);
+        let detail = json!({ "by": by });
+        self.record(OPERATOR_JOINED, &detail);
+        self.stop_reply();
         self.stop_taking_over();
-        self.keep_keys(fx);
-        self.leave_listening(now_ms, fx);
+        self.keep_keys();
+        self.leave_listening();
         self.opt_out_not_answered();
         self.user.unanswered = false;
         self.latency = Latency::default();
-        fx.extend([Effect::CancelTimer(CallTimer::PickUp), Effect::SeatOperator]);
+        self.fx
+            .extend([Effect::CancelTimer(CallTimer::PickUp), Effect::SeatOperator]);
         self.phase = Phase::Operator { leaving: false };
         // One who just gave the call back may have been overdue.
         let overdue = self.operator.take().is_some_and(|operator| operator.overdue);
@@ -89,7 +90,7 @@ impl State {
     }
 
     /// Keeps the operator's words.
-    pub(super) fn operator_said(&mut self, said: &Utterance, fx: &mut Vec<Effect>) {
+    pub(super) fn operator_said(&mut self, said: &Utterance) {
         if self.phase == Phase::Ended || said.text.trim().is_empty() {
             return;
         }
@@ -99,12 +100,12 @@ impl State {
         }
         let span = self.span(said.started_ms, said.ended_ms);
         let turn = self.history.operator_said(&said.text, span, said.damaged);
-        fx.push(Effect::Record(Fact::Turn(turn)));
+        self.fx.push(Effect::Record(Fact::Turn(turn)));
     }
 
     /// Handles an operator who leaves. After a call that was given back, the agent waits until the operator's last
     /// words are known. Otherwise it speaks at once. A transfer in progress goes on.
-    pub(super) fn operator_left(&mut self, left: OperatorLeft, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn operator_left(&mut self, left: OperatorLeft) {
         let Some(by) = self.operator().map(str::to_owned) else {
             return;
         };
@@ -116,18 +117,18 @@ impl State {
             OperatorLeft::NotAllowed => ("not_allowed", None),
         };
         if speaks {
-            fx.push(Effect::UnseatOperator);
-            self.record_left(reason, fx);
+            self.fx.push(Effect::UnseatOperator);
+            self.record_left(reason);
         } else {
-            self.operator_leaves_transfer(reason, fx);
+            self.operator_leaves_transfer(reason);
         }
         if let Some(note) = note {
-            self.keep_note(&by, note, now_ms, fx);
+            self.keep_note(&by, note);
         }
         if speaks && gives_back {
             self.phase = Phase::Operator { leaving: true };
         } else if speaks {
-            self.agent_is_back(true, now_ms, fx);
+            self.agent_is_back(true);
         }
     }
 
@@ -142,18 +143,18 @@ impl State {
     }
 
     /// Gives the call back to the agent, since all that the operator said is known.
-    pub(super) fn operator_silent(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn operator_silent(&mut self) {
         if self.operator_leaves() {
-            self.agent_is_back(false, now_ms, fx);
+            self.agent_is_back(false);
         }
     }
 
     /// Notes that the call goes on without its operator, if it has one. Returns whether the call's time was up
     /// meanwhile.
-    pub(super) fn operator_gone(&mut self, reason: &str, fx: &mut Vec<Effect>) -> bool {
+    pub(super) fn operator_gone(&mut self, reason: &str) -> bool {
         if self.operator().is_some() {
-            self.record_left(reason, fx);
-            fx.push(Effect::UnseatOperator);
+            self.record_left(reason);
+            self.fx.push(Effect::UnseatOperator);
         }
         self.operator.take().is_some_and(|operator| operator.overdue)
     }
@@ -165,39 +166,39 @@ impl State {
         }
     }
 
-    fn record_left(&self, reason: &str, fx: &mut Vec<Effect>) {
-        fx.push(left(self.operator(), reason, self.elapsed_ms(self.now_ms)));
+    fn record_left(&mut self, reason: &str) {
+        self.fx
+            .push(left(self.operator(), reason, self.elapsed_ms(self.now_ms)));
     }
 
-    fn agent_is_back(&mut self, lost: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+    fn agent_is_back(&mut self, lost: bool) {
         let overdue = self.operator.take().is_some_and(|operator| operator.overdue);
         self.phase = Phase::Speaking;
         self.reply.protected = false;
         self.new_turn();
         if overdue {
-            self.time_is_up(fx);
+            self.time_is_up();
         } else if let Some(why) = self.leg.deaf.take() {
-            self.give_up(&why, fx);
+            self.give_up(&why);
         } else if lost {
-            self.say_back_with_you(fx);
+            self.say_back_with_you();
         } else if self.user.speaking && !self.must_disclose() {
-            self.listen(now_ms, fx);
+            self.listen();
         } else {
-            self.answer_words(now_ms, fx);
+            self.answer_words();
         }
     }
 
     /// Says that the operator's connection was lost. The model is asked once this was heard.
-    pub(super) fn say_back_with_you(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn say_back_with_you(&mut self) {
         self.user.unanswered = true;
-        self.say_all(self.rules.phrases.back_with_you, false, fx);
+        self.say_all(self.rules.phrases.back_with_you, false);
     }
 }
 
 /// Returns the record of an operator's end.
 pub(super) fn left(by: Option<&str>, reason: &str, at_ms: i64) -> Effect {
-    let detail = json!({ "by": by, "reason": reason }).to_string();
-    event_fact(OPERATOR_LEFT, at_ms, &detail)
+    event_fact(OPERATOR_LEFT, at_ms, &json!({ "by": by, "reason": reason }))
 }
 
 /// Returns the name of the operator who had the call after these events.

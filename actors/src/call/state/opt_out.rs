@@ -29,18 +29,18 @@ pub(super) enum OptOut {
 
 impl State {
     /// Handles words about never being called again. Returns true if the words need no other handling.
-    pub(super) fn hears_opt_out(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
+    pub(super) fn hears_opt_out(&mut self, utterance: &Utterance) -> bool {
         if !self.rules.smart_opt_out || self.user.opt_out == OptOut::Wished {
             return false;
         }
         let wish = opt_out::wish(&utterance.text);
         let says_yes = self.user.opt_out == OptOut::Asked && opt_out::answer(&utterance.text) == Some(true);
         match self.phase {
-            _ if wish == Some(Wish::Clear) || says_yes => self.opts_out(utterance, fx),
+            _ if wish == Some(Wish::Clear) || says_yes => self.opts_out(utterance),
             Phase::Greeting | Phase::Listening | Phase::Thinking | Phase::Speaking
                 if wish == Some(Wish::Likely) && self.user.opt_out == OptOut::Unheard =>
             {
-                self.ask_about_opt_out(utterance, now_ms, fx);
+                self.ask_about_opt_out(utterance);
                 true
             }
             _ => false,
@@ -61,7 +61,7 @@ impl State {
 
     /// Writes the wish at once, however the call goes on. In a conversation with the agent, returns true and ends
     /// the call with a promise.
-    fn opts_out(&mut self, utterance: &Utterance, fx: &mut Vec<Effect>) -> bool {
+    fn opts_out(&mut self, utterance: &Utterance) -> bool {
         let talks = self.in_conversation();
         let heard = matches!(
             self.phase,
@@ -71,34 +71,34 @@ impl State {
             return false;
         }
         self.user.opt_out = OptOut::Wished;
-        fx.push(Effect::WriteOptOut);
+        self.fx.push(Effect::WriteOptOut);
         if talks {
-            self.keep_wish(utterance, fx);
+            self.keep_wish(utterance);
             self.ends(By::Agent, Some("opted_out"));
-            fx.push(Effect::CancelTimer(CallTimer::PickUp));
-            self.say_goodbye(self.rules.phrases.opted_out, EndReason::Completed, GOODBYE_MS, fx);
+            self.fx.push(Effect::CancelTimer(CallTimer::PickUp));
+            self.say_goodbye(self.rules.phrases.opted_out, EndReason::Completed, GOODBYE_MS);
         }
         talks
     }
 
-    fn ask_about_opt_out(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
+    fn ask_about_opt_out(&mut self, utterance: &Utterance) {
         self.user.opt_out = OptOut::Asked;
-        self.keep_wish(utterance, fx);
-        self.stop_reply(fx);
+        self.keep_wish(utterance);
+        self.stop_reply();
         self.stop_taking_over();
-        self.stop_speech(fx);
-        self.leave_listening(now_ms, fx);
+        self.stop_speech();
+        self.leave_listening();
         self.forget_words();
         self.reply.only_filled = false;
         self.phase = Phase::Speaking;
-        self.say_all(self.rules.phrases.opt_out_meant, false, fx);
+        self.say_all(self.rules.phrases.opt_out_meant, false);
     }
 
     /// Keeps the words, after the heard part of a speech that they were spoken over.
-    fn keep_wish(&mut self, utterance: &Utterance, fx: &mut Vec<Effect>) {
+    fn keep_wish(&mut self, utterance: &Utterance) {
         match self.speech {
             Some(_) => self.user.over_speech.push(utterance.clone()),
-            None => self.keep_words(utterance, fx),
+            None => self.keep_words(utterance),
         }
     }
 }

@@ -102,29 +102,21 @@ impl OutsideTools {
 
 impl State {
     /// Starts a tool outside the call on the model's request.
-    pub(super) fn run_tool(
-        &mut self,
-        (name, arguments, echo): (&str, Value, Option<Box<Value>>),
-        fx: &mut Vec<Effect>,
-    ) {
+    pub(super) fn run_tool(&mut self, (name, arguments, echo): (&str, Value, Option<Box<Value>>)) {
         let refusal = match self.reply.rounds {
             MAX_TOOL_ROUNDS.. => Some("no more tools before they have spoken again: answer with what you know"),
             _ if self.tools.running.len() >= MOST_RUNS => Some("too many tools run already: wait for their results"),
             _ => None,
         };
         if let Some(refusal) = refusal {
-            self.tool_done((name, arguments, echo), json!({ "error": refusal }), fx);
+            self.tool_done((name, arguments, echo), json!({ "error": refusal }));
             return;
         }
-        self.begin_run((name, arguments, echo), fx);
+        self.begin_run((name, arguments, echo));
     }
 
     /// Starts a tool outside the call. Returns the number of the run.
-    pub(super) fn begin_run(
-        &mut self,
-        (name, arguments, echo): (&str, Value, Option<Box<Value>>),
-        fx: &mut Vec<Effect>,
-    ) -> u64 {
+    pub(super) fn begin_run(&mut self, (name, arguments, echo): (&str, Value, Option<Box<Value>>)) -> u64 {
         let run = self.tools.number();
         let until_then = json!({ "status": "running", "note": UNTIL_THEN });
         self.history
@@ -135,8 +127,8 @@ impl State {
             name: name.clone(),
         });
         let detail = json!({ "name": name, "run": run });
-        self.record_tool(TOOL_BEGUN, detail, &[("arguments", &arguments)], fx);
-        fx.push(Effect::RunTool { run, name, arguments });
+        self.record_tool(TOOL_BEGUN, detail, &[("arguments", &arguments)]);
+        self.fx.push(Effect::RunTool { run, name, arguments });
         run
     }
 
@@ -146,7 +138,7 @@ impl State {
     }
 
     /// Handles the end of a run. The result is kept whatever happens in the call.
-    pub(super) fn tool_answered(&mut self, answer: ToolAnswer, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn tool_answered(&mut self, answer: ToolAnswer) {
         let ToolAnswer { run, result, took_ms } = answer;
         let Some(known) = self.tools.running.iter().position(|running| running.run == run) else {
             return;
@@ -158,35 +150,35 @@ impl State {
         let successful = result.is_ok();
         let detail = json!({ "name": name, "run": run, "ok": successful, "ms": took_ms });
         let settled = result.unwrap_or_else(|why| json!({ "error": why }));
-        self.record_tool(TOOL, detail, &[("result", &settled)], fx);
+        self.record_tool(TOOL, detail, &[("result", &settled)]);
         self.history.tool_settled(run, settled);
-        if self.node_tool_answered(run, successful, now_ms, fx) {
+        if self.node_tool_answered(run, successful) {
             return;
         }
         self.tools.news = true;
         // The reply was made without this result.
-        self.drop_early(Waste::Overtaken, fx);
+        self.drop_early(Waste::Overtaken);
         if self.tools.running.is_empty() {
-            self.tell_model(now_ms, fx);
+            self.tell_model();
         }
     }
 
     /// Asks the model on the results if nobody speaks and no reply is being made. If an opt-out question is
     /// open, it waits: the reply to the answer will tell the results too.
-    fn tell_model(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    fn tell_model(&mut self) {
         let silent = match self.phase {
             Phase::Thinking | Phase::Speaking => self.says_nothing() && !self.reply.open && !self.leaves(),
             Phase::Listening => !self.user.speaking,
             _ => false,
         };
         if silent && !self.is_walking() && !self.awaits_opt_out() {
-            self.ask_on_results(now_ms, fx);
+            self.ask_on_results();
         }
     }
 
-    pub(super) fn ask_on_results(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn ask_on_results(&mut self) {
         self.reply.rounds += 1;
-        self.think(now_ms, fx);
+        self.think();
     }
 
     /// Returns whether the agent's turn continues once its tools have answered.
@@ -195,11 +187,11 @@ impl State {
     }
 
     /// Waits for the tools after the agent has said everything it had to say. The silence now is the agent's.
-    pub(super) fn await_tools(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn await_tools(&mut self) {
         if !self.is_only_filled() {
             self.phase = Phase::Thinking;
         }
-        self.await_reply(now_ms, now_ms, fx);
+        self.await_reply(self.now_ms);
     }
 
     /// Returns whether the present reply is the agent's last.

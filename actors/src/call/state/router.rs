@@ -70,25 +70,28 @@ impl State {
     }
 
     /// Asks the router, unless it is being asked the same already. The call waits for its answer.
-    pub(super) fn ask_router(&mut self, asked: Asked, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.pause_reply(now_ms, fx);
+    pub(super) fn ask_router(&mut self, asked: Asked) {
+        self.pause_reply();
         let ahead = self.walking.as_mut().and_then(|walking| walking.ahead.take());
         let asked = match ahead.filter(|ahead| ahead.is_same(&asked)) {
             // The call waits only from now on.
-            Some(ahead) => Asked { at_ms: now_ms, ..ahead },
-            None => self.asked_now(asked, fx),
+            Some(ahead) => Asked {
+                at_ms: self.now_ms,
+                ..ahead
+            },
+            None => self.asked_now(asked),
         };
         if let Some(walking) = &mut self.walking {
             walking.asked = Some(asked);
         }
     }
 
-    fn asked_now(&mut self, mut asked: Asked, fx: &mut Vec<Effect>) -> Asked {
+    fn asked_now(&mut self, mut asked: Asked) -> Asked {
         if let Some(walking) = &mut self.walking {
             walking.number += 1;
             asked.number = walking.number;
         }
-        fx.push(Effect::AskRouter {
+        self.fx.push(Effect::AskRouter {
             number: asked.number,
             candidates: asked.candidates.clone(),
             questions: asked.questions.clone(),
@@ -98,9 +101,9 @@ impl State {
 
     /// Begins the reply made ahead, in the node that the words so far lead to. If a model judges that, it is asked at
     /// the same time.
-    pub(super) fn ask_ahead(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn ask_ahead(&mut self) {
         let (Some(rules), Some(walking)) = (self.rules.graph.clone(), &self.walking) else {
-            return fx.push(Effect::StartReply);
+            return self.fx.push(Effect::StartReply);
         };
         if walking.due.is_some() || walking.awaits_tools() {
             self.early = None;
@@ -117,7 +120,7 @@ impl State {
                     walk.step(&rules.graph, &known, &judged).step
                 }
                 None => {
-                    let asked = self.asked_now(asked, fx);
+                    let asked = self.asked_now(asked);
                     if let Some(walking) = &mut self.walking {
                         walking.ahead = Some(asked);
                     }
@@ -130,33 +133,27 @@ impl State {
         // Tools and documents of a node are looked up once the call is there.
         let brings_tools = |node: &String| rules.graph.brings_tools(node);
         match step {
-            Step::Reply => fx.push(Effect::StartReply),
+            Step::Reply => self.fx.push(Effect::StartReply),
             Step::Adopt { node, reply: true } if !brings_tools(&node) && !here.as_ref().is_some_and(brings_tools) => {
                 if let Some(early) = &mut self.early {
                     early.node = Some(node.clone());
                 }
-                fx.push(Effect::StartReplyIn(node));
+                self.fx.push(Effect::StartReplyIn(node));
             }
             _ => self.early = None,
         }
     }
 
     /// Drops the question that was made ahead.
-    pub(super) fn drop_ahead(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn drop_ahead(&mut self) {
         let ahead = self.walking.as_mut().and_then(|walking| walking.ahead.take());
         if ahead.is_some() {
-            fx.push(Effect::CancelRouter);
+            self.fx.push(Effect::CancelRouter);
         }
     }
 
     /// Takes the router's answer.
-    pub(super) fn router_answered(
-        &mut self,
-        number: u64,
-        (choice, values): Judgement,
-        now_ms: u64,
-        fx: &mut Vec<Effect>,
-    ) {
+    pub(super) fn router_answered(&mut self, number: u64, (choice, values): Judgement) {
         let may_walk = self.may_walk();
         let Some(walking) = &mut self.walking else { return };
         let is_this = |asked: &Option<Asked>| asked.as_ref().is_some_and(|asked| asked.number == number);
@@ -169,20 +166,20 @@ impl State {
             let again =
                 early.map(|early| EarlyReply::new(early.pause.clone(), self.now_ms, self.rules.directions.clone()));
             if again.is_some() {
-                self.drop_early(Waste::Overtaken, fx);
+                self.drop_early(Waste::Overtaken);
             }
             if let Some(walking) = &mut self.walking {
                 walking.ahead = answered;
             }
             if again.is_some() {
                 self.early = again;
-                self.ask_ahead(fx);
+                self.ask_ahead();
             }
         } else if is_this(&walking.asked) {
             let judged = Input::Judged { choice, values };
             if may_walk {
-                if !self.walk(&judged, now_ms, fx) {
-                    self.go_on_walking(now_ms, fx);
+                if !self.walk(&judged) {
+                    self.go_on_walking();
                 }
             } else if let Some(asked) = walking.asked.take() {
                 match asked.said {

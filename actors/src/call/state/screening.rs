@@ -15,39 +15,39 @@ const CONNECTED_MS: u64 = 10_000;
 const MOST_TOLD: u8 = 2;
 
 impl State {
-    pub(super) fn assistant_answered(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.fall_silent(fx);
-        fx.push(Effect::SetTimer(CallTimer::Machine, SCREENING_MS));
-        self.introduce(0, now_ms, fx);
+    pub(super) fn assistant_answered(&mut self) {
+        self.fall_silent();
+        self.fx.push(Effect::SetTimer(CallTimer::Machine, SCREENING_MS));
+        self.introduce(0);
     }
 
-    fn introduce(&mut self, told: u8, now_ms: u64, fx: &mut Vec<Effect>) {
-        fx.push(Effect::CancelTimer(CallTimer::Quiet));
+    fn introduce(&mut self, told: u8) {
+        self.fx.push(Effect::CancelTimer(CallTimer::Quiet));
         self.phase = Phase::Machine(Machine::Screening {
             told: told + 1,
-            since_ms: self.stream_ms(now_ms),
+            since_ms: self.stream_ms(self.now_ms),
         });
         if told == 0 {
-            self.disclose_anew(fx);
+            self.disclose_anew();
         }
         let introduction = self.rules.introduction.clone();
-        self.say_all(&introduction, true, fx);
+        self.say_all(&introduction, true);
     }
 
     /// Handles words of the assistant or of somebody who has come to the telephone.
-    pub(super) fn assistant_said(&mut self, text: &str, told: u8, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn assistant_said(&mut self, text: &str, told: u8) {
         if text.trim().is_empty() || amd::asks_to_wait(text) {
-            self.wait_to_be_connected(fx);
+            self.wait_to_be_connected();
         } else if amd::asks_who_calls(text) && !amd::says_hello(text) && told < MOST_TOLD {
-            self.introduce(told, now_ms, fx);
+            self.introduce(told);
         } else {
-            self.person_came(now_ms, fx);
+            self.person_came();
         }
     }
 
-    pub(super) fn wait_to_be_connected(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn wait_to_be_connected(&mut self) {
         if self.speech.is_none() {
-            fx.push(Effect::SetTimer(CallTimer::Quiet, CONNECTED_MS));
+            self.fx.push(Effect::SetTimer(CallTimer::Quiet, CONNECTED_MS));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use media::turn::words::{self, Ending};
 use serde_json::{Value, json};
 
-use super::{Effect, Phase, State, event_fact, speech::Speech};
+use super::{Effect, Phase, State, speech::Speech};
 use crate::{
     audio_stream::{Say, SpeechId},
     call::{CallTimer, Speculation},
@@ -143,7 +143,7 @@ pub(super) fn normalised(text: &str) -> String {
 
 impl State {
     /// Handles the end of the user's voice.
-    pub(super) fn turn_paused(&mut self, text: String, at_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn turn_paused(&mut self, text: String, at_ms: u64) {
         if self.rules.speculation == Speculation::Off || self.phase != Phase::Listening {
             return;
         }
@@ -155,7 +155,7 @@ impl State {
         {
             return;
         }
-        self.drop_early(Waste::OtherWords, fx);
+        self.drop_early(Waste::OtherWords);
         if words.is_empty() || self.user.tries >= MOST_TRIES {
             return;
         }
@@ -166,32 +166,32 @@ impl State {
         let wait_ms = u64::from(self.user.tries) * WARIER_MS + if open { OPEN_WAIT_MS } else { 0 };
         self.user.pause = Some(Pause { text, at_ms });
         match wait_ms {
-            0 => self.speculate(now_ms, fx),
-            _ => fx.push(Effect::SetTimer(CallTimer::Speculate, wait_ms)),
+            0 => self.speculate(),
+            _ => self.fx.push(Effect::SetTimer(CallTimer::Speculate, wait_ms)),
         }
     }
 
     /// Asks the model once the pause has lasted long enough.
-    pub(super) fn speculate(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn speculate(&mut self) {
         let Some(pause) = self.user.pause.take() else { return };
         if self.phase == Phase::Listening && self.early.is_none() && self.speech.is_none() {
             self.user.tries += 1;
-            self.early = Some(EarlyReply::new(pause, now_ms, self.rules.directions.clone()));
-            self.ask_ahead(fx);
+            self.early = Some(EarlyReply::new(pause, self.now_ms, self.rules.directions.clone()));
+            self.ask_ahead();
         }
     }
 
     /// Handles voice that starts again.
-    pub(super) fn turn_resumed(&mut self, fx: &mut Vec<Effect>) {
-        self.drop_early(Waste::Resumed, fx);
+    pub(super) fn turn_resumed(&mut self) {
+        self.drop_early(Waste::Resumed);
     }
 
     /// Handles a part of the reply that is made ahead.
-    pub(super) fn early_event(&mut self, event: ReplyEvent, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn early_event(&mut self, event: ReplyEvent) {
         let Some(early) = self.early.as_mut().filter(|early| !early.over) else {
             return;
         };
-        early.token_ms.get_or_insert(now_ms);
+        early.token_ms.get_or_insert(self.now_ms);
         match event {
             ReplyEvent::Text(text) => {
                 early.characters += text.chars().count();
@@ -201,11 +201,11 @@ impl State {
                     early.cutter.finish();
                 }
                 for piece in pieces {
-                    self.early_piece(piece, fx);
+                    self.early_piece(piece);
                 }
                 if too_long {
-                    fx.push(Effect::CancelReply);
-                    self.early_ended(fx);
+                    self.fx.push(Effect::CancelReply);
+                    self.early_ended();
                 }
             }
             ReplyEvent::Tool { name, arguments, echo } => {
@@ -216,20 +216,20 @@ impl State {
     }
 
     /// Handles the end of the model's answer. If it is empty, the model is asked again at the end of the turn.
-    pub(super) fn early_ended(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn early_ended(&mut self) {
         let Some(early) = self.early.as_mut().filter(|early| !early.over) else {
             return;
         };
         early.over = true;
         for rest in early.cutter.finish() {
-            self.early_piece(rest, fx);
+            self.early_piece(rest);
         }
         if self.early.as_ref().is_some_and(EarlyReply::is_empty) {
-            self.drop_early(Waste::Failed, fx);
+            self.drop_early(Waste::Failed);
         }
     }
 
-    fn early_piece(&mut self, piece: Piece, fx: &mut Vec<Effect>) {
+    fn early_piece(&mut self, piece: Piece) {
         let Some(early) = &mut self.early else { return };
         if !pieces::has_words(&piece.text) {
             return;
@@ -245,7 +245,7 @@ impl State {
         early.held = Some(speech);
         early.held_text.clone_from(&text);
         early.voiced_characters = text.chars().count();
-        fx.push(Effect::Say(Say {
+        self.fx.push(Effect::Say(Say {
             speech,
             text,
             manner,
@@ -256,44 +256,44 @@ impl State {
     }
 
     /// Returns whether the tts failed for a reply made ahead. That reply is discarded.
-    pub(super) fn early_voice_failed(&mut self, speech: SpeechId, fx: &mut Vec<Effect>) -> bool {
+    pub(super) fn early_voice_failed(&mut self, speech: SpeechId) -> bool {
         let ours = self.early.as_ref().is_some_and(|early| early.held == Some(speech));
         if ours {
-            self.drop_early(Waste::Failed, fx);
+            self.drop_early(Waste::Failed);
         }
         ours
     }
 
     /// Discards the reply made ahead.
-    pub(super) fn drop_early(&mut self, why: Waste, fx: &mut Vec<Effect>) {
+    pub(super) fn drop_early(&mut self, why: Waste) {
         if self.user.pause.take().is_some() {
-            fx.push(Effect::CancelTimer(CallTimer::Speculate));
+            self.fx.push(Effect::CancelTimer(CallTimer::Speculate));
         }
-        self.drop_ahead(fx);
+        self.drop_ahead();
         let Some(early) = self.early.take() else { return };
-        fx.push(Effect::CancelReply);
+        self.fx.push(Effect::CancelReply);
         if early.held.is_some() {
-            fx.push(Effect::StopSpeaking);
+            self.fx.push(Effect::StopSpeaking);
         }
-        self.speculated("speculation_wasted", &early, Some(why), fx);
+        self.speculated("speculation_wasted", &early, Some(why));
     }
 
     /// Ends the turn with `text`: a reply made ahead on the same words becomes the reply. Returns false if
     /// there is none.
-    pub(super) fn commit_early(&mut self, text: &str, damaged: bool, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
+    pub(super) fn commit_early(&mut self, text: &str, damaged: bool) -> bool {
         let same = |early: &mut EarlyReply| !damaged && normalised(early.text()) == normalised(text);
         let Some(early) = self.early.take_if(same) else {
             return false;
         };
-        self.speculated("speculation_used", &early, None, fx);
-        self.begin_reply(now_ms, fx);
+        self.speculated("speculation_used", &early, None);
+        self.begin_reply();
         let token_ms = early.token_ms.map(|at_ms| self.stream_ms(at_ms));
         self.latency.asked(self.stream_ms(early.asked_ms));
         let _ = self.latency.first_token(token_ms);
         self.latency.speculated = true;
         self.reply.cutter = early.cutter;
         if !early.over {
-            self.await_reply(early.asked_ms, now_ms, fx);
+            self.await_reply(early.asked_ms);
         }
         if let Some(speech) = early.held {
             self.speech = Some(Speech {
@@ -303,8 +303,8 @@ impl State {
             });
             self.phase = Phase::Speaking;
             self.reply.whole = pieces::is_whole(&early.held_text);
-            fx.push(Effect::Release(speech));
-            self.await_more(&early.held_text, now_ms, fx);
+            self.fx.push(Effect::Release(speech));
+            self.await_more(&early.held_text);
         }
         for step in early.waiting {
             if !self.reply.open {
@@ -312,17 +312,17 @@ impl State {
                 break;
             }
             match step {
-                Step::Say(piece) => self.speak_piece(piece, now_ms, fx),
-                Step::Tool { name, arguments, echo } => self.tool((&name, arguments, echo), now_ms, fx),
+                Step::Say(piece) => self.speak_piece(piece),
+                Step::Tool { name, arguments, echo } => self.tool((&name, arguments, echo)),
             }
         }
         if early.over {
-            self.reply_ended(now_ms, fx);
+            self.reply_ended();
         }
         true
     }
 
-    fn speculated(&mut self, name: &str, early: &EarlyReply, why: Option<Waste>, fx: &mut Vec<Effect>) {
+    fn speculated(&mut self, name: &str, early: &EarlyReply, why: Option<Waste>) {
         let mut detail = json!({
             "tokens": early.characters.div_ceil(TOKEN_CHARACTERS),
             "characters": early.characters,
@@ -332,6 +332,6 @@ impl State {
             detail["why"] = why.as_str().into();
         }
         let at_ms = self.call_ms(early.pause.at_ms);
-        fx.push(event_fact(name, at_ms, &detail.to_string()));
+        self.record_at(name, at_ms, &detail);
     }
 }

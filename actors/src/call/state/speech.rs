@@ -3,7 +3,7 @@
 use media::session::Manner;
 use serde_json::json;
 
-use super::{Effect, Rules, State, event_fact};
+use super::{Effect, Rules, State};
 use crate::{
     audio_stream::{Say, SpeechId},
     call::history::tidy,
@@ -62,19 +62,19 @@ impl State {
     }
 
     /// Says a whole text as one speech, after the disclosure if that must be said.
-    pub(super) fn say_all(&mut self, text: &str, protected: bool, fx: &mut Vec<Effect>) {
-        if !self.disclose(Some((text, protected)), fx) {
-            self.say_now(text, protected, fx);
+    pub(super) fn say_all(&mut self, text: &str, protected: bool) {
+        if !self.disclose(Some((text, protected))) {
+            self.say_now(text, protected);
         }
     }
 
     /// Says a whole text as one speech, at once.
-    pub(super) fn say_now(&mut self, text: &str, protected: bool, fx: &mut Vec<Effect>) {
+    pub(super) fn say_now(&mut self, text: &str, protected: bool) {
         let speech = self.new_speech(protected);
         if let Some(speech) = &mut self.speech {
             text.clone_into(&mut speech.text);
         }
-        fx.push(Effect::Say(Say {
+        self.fx.push(Effect::Say(Say {
             speech,
             text: text.to_owned(),
             manner: Manner::default(),
@@ -85,7 +85,7 @@ impl State {
     }
 
     /// Says more of the present reply, and begins its speech if necessary.
-    pub(super) fn say_piece(&mut self, piece: impl Into<Piece>, last: bool, fx: &mut Vec<Effect>) {
+    pub(super) fn say_piece(&mut self, piece: impl Into<Piece>, last: bool) {
         let Piece { text, manner } = piece.into();
         let (speech, protected) = match &mut self.speech {
             Some(speech) => {
@@ -97,7 +97,7 @@ impl State {
         if let Some(speech) = &mut self.speech {
             speech.text.push_str(&text);
         }
-        fx.push(Effect::Say(Say {
+        self.fx.push(Effect::Say(Say {
             speech,
             text,
             manner,
@@ -108,7 +108,7 @@ impl State {
     }
 
     /// Handles the start of a speech's audio. For the first speech of an answer, the latency is recorded.
-    pub(super) fn speaking_started(&mut self, id: SpeechId, audio_ms: Option<u64>, at_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn speaking_started(&mut self, id: SpeechId, audio_ms: Option<u64>, at_ms: u64) {
         let begins = |speech: &&mut Speech| speech.id == id && speech.started_ms.is_none();
         match [&mut self.speech, &mut self.replaced]
             .into_iter()
@@ -122,31 +122,24 @@ impl State {
             Some(figures) => ("reply", figures),
             None => ("speech_started", json!({})),
         };
-        fx.push(event_fact(name, self.call_ms(at_ms), &detail.to_string()));
+        self.record_at(name, self.call_ms(at_ms), &detail);
     }
 
     /// Keeps what was heard of a speech and removes it. Returns true if it was the present one.
-    pub(super) fn speech_over(
-        &mut self,
-        id: SpeechId,
-        heard: &str,
-        at_ms: u64,
-        interrupted: bool,
-        fx: &mut Vec<Effect>,
-    ) -> bool {
+    pub(super) fn speech_over(&mut self, id: SpeechId, heard: &str, at_ms: u64, interrupted: bool) -> bool {
         let present = self.speech.as_ref().is_some_and(|speech| speech.id == id);
         let slot = if present { &mut self.speech } else { &mut self.replaced };
         let Some(speech) = slot.take_if(|speech| speech.id == id) else {
             return false;
         };
-        self.disclosure_heard(&speech, heard, at_ms, fx);
+        self.disclosure_heard(&speech, heard, at_ms);
         let span = self.span(speech.started_ms.unwrap_or(at_ms), at_ms);
         if let Some(mut turn) = self.history.agent_said(heard, span, interrupted) {
             turn.detail.model = speech.by_model.then(|| self.rules.llm.clone());
             turn.detail.intended = interrupted.then(|| tidy(&speech.text).chars().take(MOST_INTENDED).collect());
-            fx.push(Effect::Record(Fact::Turn(turn)));
+            self.fx.push(Effect::Record(Fact::Turn(turn)));
         }
-        self.keep_words_over_speech(fx);
+        self.keep_words_over_speech();
         present
     }
 }

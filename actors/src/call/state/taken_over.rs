@@ -7,7 +7,6 @@ use super::{
     CallTimer, Commands, Effect, EndReason, Leg, Phase, Rules, State,
     disclosing::Disclosing,
     ending::GOODBYE_MS,
-    event_fact,
     lost::{MediaWishes, Resume},
     operator::{left, operator_after},
     opt_out::OptOut,
@@ -236,18 +235,18 @@ impl State {
         state.carrier_said = answered.carrier_said;
         state.voicemail = matches!(machine, Some(Machine::Beep | Machine::Message { .. }));
         let until_close_ms = state.rules.max_duration_ms - state.rules.closing_lead_ms();
-        let mut effects = vec![
+        state.fx = vec![
             Effect::SetTimer(CallTimer::EndReport, MEDIA_WITHIN_MS),
             Effect::SetTimer(CallTimer::MaxDuration, until_close_ms.saturating_sub(elapsed_ms).max(1)),
         ];
-        state.resume_walk(&call.events, &call.turns, &mut effects);
+        state.resume_walk(&call.events, &call.turns);
         if was_handed_on(&call.events) {
             // Recovery must not assume that the caller is talking with somebody else.
-            let detail = json!({ "reason": "the caller came back" }).to_string();
-            effects.push(event_fact(TRANSFER_FAILED, call.elapsed_ms, &detail));
+            let detail = json!({ "reason": "the caller came back" });
+            state.record_at(TRANSFER_FAILED, call.elapsed_ms, &detail);
         }
         if let Some(by) = operator_after(&call.events) {
-            effects.push(left(Some(&by), "lost", call.elapsed_ms));
+            state.fx.push(left(Some(&by), "lost", call.elapsed_ms));
         }
         let hears_wishes = state.rules.smart_opt_out && machine.is_none();
         let wish = hears_wishes.then(|| open_wish(&call.turns)).flatten();
@@ -257,17 +256,18 @@ impl State {
         if wish == Some(OpenWish::Wished) {
             // Written at once: the wish also holds if no media comes.
             state.user.opt_out = OptOut::Wished;
-            effects.push(Effect::WriteOptOut);
+            state.fx.push(Effect::WriteOptOut);
         }
         state.phase = Phase::Lost(match machine {
             Some(machine) => Resume::Machine(machine),
             None => Resume::TakenOver(opening(call, &state.history, wish)),
         });
+        let effects = std::mem::take(&mut state.fx);
         (state, effects)
     }
 
     /// Continues the call once the media is here, with a short remark that the line was gone.
-    pub(super) fn go_on_as_heir(&mut self, opening: Opening, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn go_on_as_heir(&mut self, opening: Opening) {
         let lost_you = self.rules.phrases.lost_you;
         let opening = match opening {
             // A question would be talked over.
@@ -278,33 +278,33 @@ impl State {
             Opening::Answer | Opening::SameQuestion | Opening::AreYouThere if self.must_disclose() => {
                 // The agent has said nothing else.
                 self.user.unanswered = opening == Opening::Answer;
-                return self.greet(now_ms, fx);
+                return self.greet();
             }
-            Opening::Greeting => return self.greet(now_ms, fx),
+            Opening::Greeting => return self.greet(),
             Opening::OptedOut => {
                 let goodbye = self.rules.phrases.opted_out;
-                return self.say_goodbye(goodbye, EndReason::Completed, GOODBYE_MS, fx);
+                return self.say_goodbye(goodbye, EndReason::Completed, GOODBYE_MS);
             }
-            Opening::NobodyThere => return self.go_on_after_transfer(false, fx),
+            Opening::NobodyThere => return self.go_on_after_transfer(false),
             Opening::Answer => {
                 self.phase = Phase::Thinking;
-                self.say_before_reply(lost_you, fx);
-                return self.answer_words(now_ms, fx);
+                self.say_before_reply(lost_you);
+                return self.answer_words();
             }
             Opening::OperatorGone | Opening::OptOutQuestion | Opening::SameQuestion | Opening::AreYouThere => {}
         }
         self.phase = Phase::Speaking;
         self.reply.protected = false;
         if opening == Opening::OperatorGone {
-            return self.say_back_with_you(fx);
+            return self.say_back_with_you();
         }
         if opening == Opening::OptOutQuestion {
             self.user.opt_out = OptOut::Asked;
             let words = format!("{lost_you} {}", self.rules.phrases.opt_out_meant);
-            return self.say_all(&words, false, fx);
+            return self.say_all(&words, false);
         }
         let question = open_question(&self.history).map(|question| format!("{lost_you} {question}"));
         let words = question.unwrap_or_else(|| self.rules.phrases.cut_off.to_owned());
-        self.say_all(&words, false, fx);
+        self.say_all(&words, false);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Effect, State, event_fact};
+use super::State;
 use domain::{secrets::masked, text::cut};
 
 /// Name of the event for a built-in tool, which answers at once.
@@ -16,7 +16,7 @@ const MINUTE_BYTES: u64 = 6 * 1024;
 
 impl State {
     /// Records an event of a tool. Values that are too long are cut to the beginning of their JSON text.
-    pub(super) fn record_tool(&mut self, name: &str, detail: Value, kept: &[(&str, &Value)], fx: &mut Vec<Effect>) {
+    pub(super) fn record_tool(&mut self, name: &str, detail: Value, kept: &[(&str, &Value)]) {
         let at_ms = self.elapsed_ms(self.now_ms);
         let mut detail = detail;
         for (field, value) in kept {
@@ -33,18 +33,13 @@ impl State {
                 detail["cut"] = true.into();
             }
         }
-        fx.push(event_fact(name, at_ms, &detail.to_string()));
+        self.record_at(name, at_ms, &detail);
     }
 
     /// Records a built-in tool, or an outside one that was refused, and adds it to the history.
-    pub(super) fn tool_done(
-        &mut self,
-        (name, arguments, echo): (&str, Value, Option<Box<Value>>),
-        result: Value,
-        fx: &mut Vec<Effect>,
-    ) {
+    pub(super) fn tool_done(&mut self, (name, arguments, echo): (&str, Value, Option<Box<Value>>), result: Value) {
         let kept = [("arguments", &arguments), ("result", &result)];
-        self.record_tool(BUILT_IN_TOOL, json!({ "name": name }), &kept, fx);
+        self.record_tool(BUILT_IN_TOOL, json!({ "name": name }), &kept);
         self.history.tool(name, arguments, result, echo);
     }
 }

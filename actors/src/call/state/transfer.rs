@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{By, Effect, EndReason, Phase, State, TransferAnswer, event_fact, lost::Resume};
+use super::{By, Effect, EndReason, Phase, State, TransferAnswer, lost::Resume};
 use crate::call::CallTimer;
 use domain::{
     agent::UsableTransfer,
@@ -114,12 +114,12 @@ impl State {
     }
 
     /// Tells the account that the agent wants a person.
-    pub(super) fn person_wanted(&self, fx: &mut Vec<Effect>) {
-        fx.push(event_fact(PERSON_WANTED, self.elapsed_ms(self.now_ms), "{}"));
+    pub(super) fn person_wanted(&mut self) {
+        self.record(PERSON_WANTED, &json!({}));
     }
 
     /// Announces the transfer to the caller, in the model's words or else in ours.
-    pub(super) fn announce_transfer(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn announce_transfer(&mut self) {
         let said = self.speech.is_some() && !self.is_only_filled();
         let Some(pending) = &mut self.reply.transfer else {
             return;
@@ -129,22 +129,22 @@ impl State {
             None if said => return,
             None => self.rules.phrases.handing_on.to_owned(),
         };
-        self.speak_piece(text.into(), now_ms, fx);
+        self.speak_piece(text.into());
     }
 
     /// Starts the transfer once the words before it were heard.
-    pub(super) fn hand_on(&mut self, wanted: UsableTransfer, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.drop_reply(fx);
-        self.keep_keys(fx);
-        self.leave_listening(now_ms, fx);
+    pub(super) fn hand_on(&mut self, wanted: UsableTransfer) {
+        self.drop_reply();
+        self.keep_keys();
+        self.leave_listening();
         let kind = kind_word(wanted.kind);
         let mut detail = json!({ "kind": kind });
         if self.rules.simulated {
             detail["simulated"] = true.into();
         }
-        fx.push(event_fact("transfer", self.elapsed_ms(now_ms), &detail.to_string()));
+        self.record("transfer", &detail);
         if self.rules.simulated {
-            return self.transferred(now_ms, fx);
+            return self.transferred();
         }
         self.handed_on += 1;
         let try_no = self.handed_on;
@@ -159,24 +159,24 @@ impl State {
             overdue: false,
         });
         if wanted.kind == TransferKind::SipRefer && !self.rules.carrier.refer {
-            self.transfer_failed("this carrier hands no call on by SIP REFER", now_ms, fx);
+            self.transfer_failed("this carrier hands no call on by SIP REFER");
         } else if self.leg.id.is_none() {
-            self.transfer_failed("the carrier has not named the call yet", now_ms, fx);
+            self.transfer_failed("the carrier has not named the call yet");
         } else {
-            fx.push(Effect::Transfer {
+            self.fx.push(Effect::Transfer {
                 try_no,
                 kind: wanted.kind,
                 to: wanted.to,
             });
-            fx.push(Effect::SetTimer(CallTimer::Transfer, NO_BAD_NEWS_MS));
+            self.fx.push(Effect::SetTimer(CallTimer::Transfer, NO_BAD_NEWS_MS));
             if wanted.kind == TransferKind::Conference {
-                fx.push(Effect::SetTimer(CallTimer::Filler, COMFORT_MS));
+                self.fx.push(Effect::SetTimer(CallTimer::Filler, COMFORT_MS));
             }
         }
     }
 
     /// Handles the carrier's answer to the request.
-    pub(super) fn transfer_asked(&mut self, asked: u32, answer: TransferAnswer, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn transfer_asked(&mut self, asked: u32, answer: TransferAnswer) {
         let Phase::Transferring(hand_over) = &mut self.phase else {
             return;
         };
@@ -184,66 +184,66 @@ impl State {
             return;
         }
         match answer {
-            TransferAnswer::Taken => self.transfer_taken(now_ms, fx),
-            TransferAnswer::Refused(why) => self.transfer_failed(&why, now_ms, fx),
+            TransferAnswer::Taken => self.transfer_taken(),
+            TransferAnswer::Refused(why) => self.transfer_failed(&why),
             TransferAnswer::Lost(why) => {
                 hand_over.unanswered = true;
-                let detail = json!({ "reason": why }).to_string();
-                fx.push(event_fact("transfer_unanswered", self.elapsed_ms(now_ms), &detail));
+                let detail = json!({ "reason": why });
+                self.record("transfer_unanswered", &detail);
                 if self.leg.over || !self.leg.stream_open {
-                    self.transfer_taken(now_ms, fx);
+                    self.transfer_taken();
                 } else {
-                    fx.push(Effect::SetTimer(CallTimer::Transfer, UNANSWERED_MS));
+                    self.fx.push(Effect::SetTimer(CallTimer::Transfer, UNANSWERED_MS));
                 }
             }
         }
     }
 
     /// Notes that the carrier has taken the request, from its answer or from what happened to the caller.
-    fn transfer_taken(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    fn transfer_taken(&mut self) {
         let Phase::Transferring(hand_over) = &mut self.phase else {
             return;
         };
         hand_over.taken = true;
         let hand_over = *hand_over;
-        let detail = json!({ "kind": kind_word(hand_over.kind) }).to_string();
+        let detail = json!({ "kind": kind_word(hand_over.kind) });
         // Recovery leaves the leg alone because of this fact, should the call be lost.
-        fx.push(event_fact(TRANSFER_TAKEN, self.elapsed_ms(now_ms), &detail));
+        self.record(TRANSFER_TAKEN, &detail);
         if self.leg.over {
             // The end of the leg was reported before the answer came.
-            self.leg_ended_in_transfer(hand_over, now_ms, fx);
+            self.leg_ended_in_transfer(hand_over);
         } else if !hand_over.back {
-            fx.push(Effect::SetTimer(CallTimer::Transfer, NO_BAD_NEWS_MS));
+            self.fx.push(Effect::SetTimer(CallTimer::Transfer, NO_BAD_NEWS_MS));
         }
     }
 
     /// Handles the close of the caller's media socket. In a conference the caller stays with the agent and
     /// gets another one. In other transfers the close shows that a request whose answer was lost has been
     /// taken.
-    pub(super) fn media_closed_in_transfer(&mut self, clean: bool, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.operator_leaves_transfer("transferred", fx);
+    pub(super) fn media_closed_in_transfer(&mut self, clean: bool) {
+        self.operator_leaves_transfer("transferred");
         let Phase::Transferring(hand_over) = &mut self.phase else {
             return;
         };
         if hand_over.kind != TransferKind::Conference {
             if hand_over.unanswered && !hand_over.taken {
-                self.transfer_taken(now_ms, fx);
+                self.transfer_taken();
             }
         } else if !clean && !self.leg.over {
             hand_over.socket = Socket::Died;
-            fx.push(Effect::SetTimer(CallTimer::Reopen, REOPEN_AFTER_MS));
+            self.fx.push(Effect::SetTimer(CallTimer::Reopen, REOPEN_AFTER_MS));
         }
     }
 
     /// Lets the transfer go on without the operator who wanted it, if there is one.
-    pub(super) fn operator_leaves_transfer(&mut self, reason: &str, fx: &mut Vec<Effect>) {
-        if self.operator_gone(reason, fx) {
+    pub(super) fn operator_leaves_transfer(&mut self, reason: &str) {
+        if self.operator_gone(reason) {
             self.overdue_in_transfer();
         }
     }
 
     /// Asks the carrier for another media socket if nothing explains why it died.
-    pub(super) fn reopen_in_transfer(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn reopen_in_transfer(&mut self) {
         let Phase::Transferring(hand_over) = &mut self.phase else {
             return;
         };
@@ -252,7 +252,7 @@ impl State {
         }
         if let Some(try_no) = self.media_wishes.count() {
             hand_over.socket = Socket::AskedFor;
-            fx.push(Effect::ReopenMedia { try_no });
+            self.fx.push(Effect::ReopenMedia { try_no });
         }
     }
 
@@ -266,7 +266,7 @@ impl State {
     }
 
     /// Comforts the caller while the destination rings.
-    pub(super) fn comfort(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn comfort(&mut self) {
         let Phase::Transferring(hand_over) = &mut self.phase else {
             return;
         };
@@ -274,19 +274,19 @@ impl State {
         if hand_over.kind != TransferKind::Conference || fillers.is_empty() || self.leg.over {
             return;
         }
-        fx.push(Effect::SetTimer(CallTimer::Filler, COMFORT_MS));
+        self.fx.push(Effect::SetTimer(CallTimer::Filler, COMFORT_MS));
         if self.leg.stream_open && self.speech.is_none() && !self.user.speaking && self.operator.is_none() {
             let filler = fillers[hand_over.comforted % fillers.len()];
             hand_over.comforted += 1;
-            self.say_all(filler, false, fx);
+            self.say_all(filler, false);
         }
     }
 
     /// Handles the carrier's report that the destination answered. It overrides anything assumed before.
-    pub(super) fn transfer_reported(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn transfer_reported(&mut self) {
         let tried = self.handed_on > 0;
         match self.phase {
-            Phase::Transferring(_) => self.transferred(now_ms, fx),
+            Phase::Transferring(_) => self.transferred(),
             Phase::Greeting
             | Phase::Listening
             | Phase::Thinking
@@ -296,61 +296,61 @@ impl State {
             | Phase::Closing { .. }
                 if tried =>
             {
-                self.transferred(now_ms, fx);
+                self.transferred();
             }
             _ => {}
         }
     }
 
     /// Handles the carrier's report that the destination was not reached.
-    pub(super) fn transfer_report_failed(&mut self, why: &str, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn transfer_report_failed(&mut self, why: &str) {
         if let Phase::Transferring(_) = self.phase {
-            self.transfer_failed(why, now_ms, fx);
+            self.transfer_failed(why);
         }
     }
 
     /// Handles the end of the caller's leg during a transfer. A carrier that rings the destination itself
     /// reports when somebody answers there. Without that report, which may be late, the caller gave up. After
     /// a SIP REFER the peer leaves us when it has called the destination, and no further report follows.
-    pub(super) fn leg_ended_in_transfer(&mut self, hand_over: HandOver, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn leg_ended_in_transfer(&mut self, hand_over: HandOver) {
         match hand_over.kind {
             // The carrier's answer to the request is still to come and decides.
             _ if !hand_over.taken && !hand_over.unanswered => {}
-            TransferKind::SipRefer => self.transferred(now_ms, fx),
+            TransferKind::SipRefer => self.transferred(),
             TransferKind::Blind | TransferKind::Conference => {
-                fx.push(Effect::SetTimer(CallTimer::Transfer, EXPLAINED_MS));
+                self.fx.push(Effect::SetTimer(CallTimer::Transfer, EXPLAINED_MS));
             }
         }
     }
 
     /// Handles a caller's media socket that is open again. The carrier sent the caller back, and its report
     /// may be late, unless we asked for the socket.
-    pub(super) fn caller_is_back(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn caller_is_back(&mut self) {
         if let Phase::Transferring(hand_over) = &mut self.phase {
-            fx.push(Effect::CancelTimer(CallTimer::Reopen));
+            self.fx.push(Effect::CancelTimer(CallTimer::Reopen));
             if std::mem::replace(&mut hand_over.socket, Socket::Kept) == Socket::AskedFor {
                 return;
             }
             hand_over.back = true;
-            fx.push(Effect::SetTimer(CallTimer::Transfer, EXPLAINED_MS));
+            self.fx.push(Effect::SetTimer(CallTimer::Transfer, EXPLAINED_MS));
         }
     }
 
     /// Handles a missing report. In a conference, it means that nobody answered.
-    pub(super) fn transfer_unreported(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn transfer_unreported(&mut self) {
         match self.phase {
             Phase::Transferring(HandOver { taken: true, .. }) if self.leg.over => {
-                self.transfer_failed("the caller hung up", now_ms, fx);
+                self.transfer_failed("the caller hung up");
             }
             Phase::Transferring(HandOver { back: true, .. }) => {
-                self.transfer_failed("the caller came back", now_ms, fx);
+                self.transfer_failed("the caller came back");
             }
-            Phase::Transferring(HandOver { taken: false, .. }) => self.transfer_failed("no answer", now_ms, fx),
+            Phase::Transferring(HandOver { taken: false, .. }) => self.transfer_failed("no answer"),
             Phase::Transferring(HandOver {
                 kind: TransferKind::Conference,
                 ..
-            }) => self.transfer_failed("nobody answered", now_ms, fx),
-            Phase::Transferring(_) => self.transferred(now_ms, fx),
+            }) => self.transfer_failed("nobody answered"),
+            Phase::Transferring(_) => self.transferred(),
             _ => {}
         }
     }
@@ -362,29 +362,29 @@ impl State {
         }
     }
 
-    fn transferred(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    fn transferred(&mut self) {
         self.transferred = true;
         self.ended_by = Some((By::Transfer, None));
         // The caller talks with somebody else, so we must not hang up the leg.
         self.leg.over = true;
-        fx.extend(STOPS);
-        fx.push(event_fact("transferred", self.elapsed_ms(now_ms), "{}"));
-        self.end(EndReason::Completed, fx);
+        self.fx.extend(STOPS);
+        self.record("transferred", &json!({}));
+        self.end(EndReason::Completed);
     }
 
-    fn transfer_failed(&mut self, why: &str, now_ms: u64, fx: &mut Vec<Effect>) {
+    fn transfer_failed(&mut self, why: &str) {
         let Phase::Transferring(hand_over) = self.phase else {
             return;
         };
-        fx.extend(STOPS);
-        let detail = json!({ "reason": why }).to_string();
-        fx.push(event_fact(TRANSFER_FAILED, self.elapsed_ms(now_ms), &detail));
+        self.fx.extend(STOPS);
+        let detail = json!({ "reason": why });
+        self.record(TRANSFER_FAILED, &detail);
         if self.leg.over {
-            self.end(EndReason::Completed, fx);
+            self.end(EndReason::Completed);
         } else if self.leg.stream_open {
             self.leg.outlived = !hand_over.back;
             if !self.operator_goes_on(hand_over.overdue) {
-                self.go_on_after_transfer(hand_over.overdue, fx);
+                self.go_on_after_transfer(hand_over.overdue);
             }
         } else {
             let resume = Resume::Transfer {
@@ -396,38 +396,38 @@ impl State {
                 Socket::Died => true,
                 Socket::AskedFor => false,
             };
-            self.await_media(resume, asks, now_ms, fx);
+            self.await_media(resume, asks);
         }
     }
 
     /// Handles a caller who comes back over another media socket than the one kept meanwhile, after the
     /// report that nobody was reached. The caller has not heard the words spoken since that report.
-    pub(super) fn caller_came_back(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        let overdue = self.operator_gone("lost", fx);
-        self.drop_reply(fx);
-        self.keep_keys(fx);
-        self.leave_listening(now_ms, fx);
-        fx.push(Effect::CancelTimer(CallTimer::Filler));
+    pub(super) fn caller_came_back(&mut self) {
+        let overdue = self.operator_gone("lost");
+        self.drop_reply();
+        self.keep_keys();
+        self.leave_listening();
+        self.fx.push(Effect::CancelTimer(CallTimer::Filler));
         self.speech = None;
         self.reply.transfer = None;
-        self.join_stream(now_ms, fx);
-        self.go_on_after_transfer(overdue, fx);
+        self.join_stream();
+        self.go_on_after_transfer(overdue);
     }
 
     /// Continues with the caller after the transfer.
-    pub(super) fn go_on_after_transfer(&mut self, overdue: bool, fx: &mut Vec<Effect>) {
+    pub(super) fn go_on_after_transfer(&mut self, overdue: bool) {
         self.phase = Phase::Speaking;
         self.reply.end_call = false;
         self.reply.protected = false;
         if overdue {
-            self.time_is_up(fx);
+            self.time_is_up();
         } else if let Some(why) = self.leg.deaf.take() {
-            self.give_up(&why, fx);
+            self.give_up(&why);
         } else {
             if self.speech.is_some() {
-                fx.push(Effect::StopSpeaking);
+                self.fx.push(Effect::StopSpeaking);
             }
-            self.say_all(self.rules.phrases.nobody_there, false, fx);
+            self.say_all(self.rules.phrases.nobody_there, false);
         }
     }
 }

@@ -105,22 +105,22 @@ impl State {
     }
 
     /// Uses a node's changes of the agent, or none.
-    pub(super) fn adopt_node(&mut self, node: Option<&str>, fx: &mut Vec<Effect>) {
+    pub(super) fn adopt_node(&mut self, node: Option<&str>) {
         if let Some(walking) = &mut self.walking
             && walking.adopted.as_deref() != node
         {
             walking.adopted = node.map(str::to_owned);
-            fx.push(Effect::AdoptNode(walking.adopted.clone()));
+            self.fx.push(Effect::AdoptNode(walking.adopted.clone()));
         }
     }
 
     /// Uses the changes of the node in which the agent talks, after a message with changes of its own.
-    fn adopt_home(&mut self, fx: &mut Vec<Effect>) {
+    fn adopt_home(&mut self) {
         let home = self
             .walking
             .as_ref()
             .and_then(|walking| walking.walk.adopted().map(str::to_owned));
-        self.adopt_node(home.as_deref(), fx);
+        self.adopt_node(home.as_deref());
     }
 
     /// Returns whether the call waits for an answer that its walk needs.
@@ -139,7 +139,7 @@ impl State {
     }
 
     /// Goes on where another process left the walk.
-    pub(super) fn resume_walk(&mut self, events: &[EventFact], turns: &[TurnFact], fx: &mut Vec<Effect>) {
+    pub(super) fn resume_walk(&mut self, events: &[EventFact], turns: &[TurnFact]) {
         let (Some(rules), Some(walking)) = (&self.rules.graph, &mut self.walking) else {
             return;
         };
@@ -161,7 +161,7 @@ impl State {
         **walking = *Walking::new(walk, Input::Resumed { done });
         let heard = turns.iter().rfind(|turn| turn.speaker == Speaker::User);
         walking.judged = heard.is_some_and(|turn| at_ms >= turn.ended_ms) && !words_wait;
-        fx.push(Effect::SetVariables(walking.walk.texts(&BTreeMap::new())));
+        self.fx.push(Effect::SetVariables(walking.walk.texts(&BTreeMap::new())));
     }
 
     /// Returns whether the agent acts on the input that is due, rather than waits for the user.
@@ -176,23 +176,23 @@ impl State {
     }
 
     /// Answers the user's words: by the walk if there is one, else by the model.
-    pub(super) fn answer_words(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        if self.discloses_before_answer(fx) {
+    pub(super) fn answer_words(&mut self) {
+        if self.discloses_before_answer() {
             return;
         }
         let Some(walking) = &mut self.walking else {
-            return self.think(now_ms, fx);
+            return self.think();
         };
         let waits_for_values = walking.asked.as_ref().is_some_and(|asked| asked.said.is_none());
         if waits_for_values || walking.awaits_tools() {
             self.user.unanswered = true;
-            self.pause_reply(now_ms, fx);
+            self.pause_reply();
             return;
         }
         walking.asked = None;
         let said = self.new_words();
         self.user.unanswered |= said.is_some();
-        if self.walk_due(now_ms, fx) {
+        if self.walk_due() {
             return;
         }
         let Some(walking) = &mut self.walking else { return };
@@ -201,21 +201,21 @@ impl State {
             Some(said) => {
                 walking.judged = true;
                 self.user.unanswered = false;
-                if !self.walk(&Input::Heard { said: &said }, now_ms, fx) {
-                    self.wait_in_node(now_ms, fx);
+                if !self.walk(&Input::Heard { said: &said }) {
+                    self.wait_in_node();
                 }
             }
-            None => self.think(now_ms, fx),
+            None => self.think(),
         }
     }
 
     /// Answers a turn that ended with these words.
-    pub(super) fn answer_turn(&mut self, text: &str, damaged: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn answer_turn(&mut self, text: &str, damaged: bool) {
         if let Some(walking) = &mut self.walking {
             walking.turn = Some((text.to_owned(), damaged));
-            self.answer_words(now_ms, fx);
-        } else if !self.commit_early(text, damaged, now_ms, fx) {
-            self.think(now_ms, fx);
+            self.answer_words();
+        } else if !self.commit_early(text, damaged) {
+            self.think();
         }
     }
 
@@ -253,34 +253,34 @@ impl State {
     }
 
     /// Takes the input that is due. Returns false if there is none, or if the agent does nothing on it.
-    pub(super) fn walk_due(&mut self, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
+    pub(super) fn walk_due(&mut self) -> bool {
         let due = self.walking.as_mut().and_then(|walking| walking.due.take());
-        due.is_some_and(|due| self.walk(&due, now_ms, fx))
+        due.is_some_and(|due| self.walk(&due))
     }
 
     /// Takes what is due, then answers words that wait, or gives the user the turn.
-    pub(super) fn go_on_walking(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        if self.walk_due(now_ms, fx) {
+    pub(super) fn go_on_walking(&mut self) {
+        if self.walk_due() {
             return;
         }
         match self.has_unanswered() {
-            true => self.answer_words(now_ms, fx),
-            false => self.wait_in_node(now_ms, fx),
+            true => self.answer_words(),
+            false => self.wait_in_node(),
         }
     }
 
     /// Gives the user the turn. A filler that was begun ends first.
-    fn wait_in_node(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        self.drop_early(Waste::Overtaken, fx);
+    fn wait_in_node(&mut self) {
+        self.drop_early(Waste::Overtaken);
         match self.is_only_filled() {
-            true => self.say_piece(String::new(), true, fx),
-            false => self.listen(now_ms, fx),
+            true => self.say_piece(String::new(), true),
+            false => self.listen(),
         }
     }
 
     /// Gives the walk an input and carries out the steps that follow. Returns false if the agent now waits.
-    pub(super) fn walk(&mut self, input: &Input<'_>, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
-        let mut next = self.step(input, now_ms, fx);
+    pub(super) fn walk(&mut self, input: &Input<'_>) -> bool {
+        let mut next = self.step(input);
         let mut heard = match input {
             Input::Heard { said } => Some(*said),
             _ => None,
@@ -289,25 +289,25 @@ impl State {
             let said = heard.take();
             next = match step {
                 Step::Judge { candidates, questions } => {
-                    let asked = Asked::new(said, candidates, questions, now_ms);
+                    let asked = Asked::new(said, candidates, questions, self.now_ms);
                     let Some((choice, values)) = self.judged(&asked) else {
-                        self.ask_router(asked, now_ms, fx);
+                        self.ask_router(asked);
                         return true;
                     };
-                    self.step(&Input::Judged { choice, values }, now_ms, fx)
+                    self.step(&Input::Judged { choice, values })
                 }
                 Step::Wait => {
-                    self.adopt_home(fx);
+                    self.adopt_home();
                     return false;
                 }
                 Step::Reply => {
-                    self.adopt_home(fx);
-                    self.reply_in_node(None, now_ms, fx);
+                    self.adopt_home();
+                    self.reply_in_node(None);
                     return true;
                 }
-                step => match self.carry_out(step, now_ms, fx) {
+                step => match self.carry_out(step) {
                     Ok(goes_on) => return goes_on,
-                    Err(input) => self.step(&input, now_ms, fx),
+                    Err(input) => self.step(&input),
                 },
             };
         }
@@ -315,22 +315,22 @@ impl State {
     }
 
     /// Gives the walk an input, and records the moves. Returns `None` if there is no walk.
-    fn step(&mut self, input: &Input<'_>, now_ms: u64, fx: &mut Vec<Effect>) -> Option<Step> {
+    fn step(&mut self, input: &Input<'_>) -> Option<Step> {
         let rules = self.rules.graph.clone()?;
-        let (known, at_ms) = (self.known(&rules), self.elapsed_ms(now_ms));
+        let (known, at_ms) = (self.known(&rules), self.elapsed_ms(self.now_ms));
         let words_wait = self.has_unanswered() || self.new_words().is_some();
         let walking = self.walking.as_mut()?;
         if !matches!(input, Input::Heard { .. }) {
             // An answer made ahead counts once.
             walking.ahead = None;
         }
-        let asked_ms = walking.asked.take().map_or(now_ms, |asked| asked.at_ms);
+        let asked_ms = walking.asked.take().map_or(self.now_ms, |asked| asked.at_ms);
         let before = walking.walk.clone();
         let Moves { hops, step } = walking.walk.step(&rules.graph, &known, input);
         let last = hops.len().saturating_sub(1);
         for (at, hop) in hops.iter().enumerate() {
             let mut detail = json!(hop);
-            detail["ms"] = now_ms.saturating_sub(asked_ms).into();
+            detail["ms"] = self.now_ms.saturating_sub(asked_ms).into();
             if at == last {
                 detail["walk"] = json!(walking.walk);
                 if words_wait {
@@ -343,12 +343,12 @@ impl State {
                     detail["outcome"] = json!(outcome);
                 }
             }
-            fx.push(event_fact(WORKFLOW_HOP, at_ms, &detail.to_string()));
+            self.fx.push(event_fact(WORKFLOW_HOP, at_ms, &detail));
         }
         if walking.walk.values() != before.values() {
             let texts = walking.walk.texts(&BTreeMap::new());
-            self.keep_extracted(&rules.graph, before.at(), &texts, fx);
-            fx.push(Effect::SetVariables(texts));
+            self.keep_extracted(&rules.graph, before.at(), &texts);
+            self.fx.push(Effect::SetVariables(texts));
         }
         Some(step)
     }
@@ -361,37 +361,31 @@ impl State {
     }
 
     /// Keeps values that a node extracts as collected.
-    fn keep_extracted(
-        &mut self,
-        graph: &Graph,
-        node: Option<&str>,
-        texts: &BTreeMap<String, String>,
-        fx: &mut Vec<Effect>,
-    ) {
+    fn keep_extracted(&mut self, graph: &Graph, node: Option<&str>, texts: &BTreeMap<String, String>) {
         let extracted = node.map_or(&[][..], |node| graph.extracts(node)).iter();
         for (name, text) in extracted.filter_map(|(name, _)| texts.get_key_value(name)) {
             // Values beyond the limit are not collected; the walk keeps them.
             if self.history.collect(&json!({ "entity": name, "value": text })).is_ok() {
-                fx.push(Effect::KeepCollected);
+                self.fx.push(Effect::KeepCollected);
             }
         }
     }
 
     /// Interrupts a reply in progress and waits in the agent's turn.
-    pub(super) fn pause_reply(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn pause_reply(&mut self) {
         let unanswered = self.user.unanswered;
         if self.reply.open {
-            fx.push(Effect::CancelReply);
+            self.fx.push(Effect::CancelReply);
         }
-        self.begin_reply(now_ms, fx);
+        self.begin_reply();
         self.reply.open = false;
         self.user.unanswered = unanswered;
-        self.await_reply(now_ms, now_ms, fx);
+        self.await_reply(self.now_ms);
     }
 
     /// Drops the question on whose answer the call waits, and a choice of arguments: the call goes another way. Tools
     /// that run go on.
-    pub(super) fn stop_walking(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn stop_walking(&mut self) {
         let Some(walking) = &mut self.walking else { return };
         let asked = walking.asked.take();
         let chooses = walking.tools.stop_choosing();
@@ -405,19 +399,19 @@ impl State {
             None => {}
         }
         if chooses || asked.is_some() {
-            fx.push(Effect::CancelRouter);
+            self.fx.push(Effect::CancelRouter);
         }
     }
 
     /// Replies in the present node, or in the one that was adopted just now, with the reply made ahead there if there is
     /// one.
-    pub(super) fn reply_in_node(&mut self, adopted: Option<&str>, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn reply_in_node(&mut self, adopted: Option<&str>) {
         let turn = self.walking.as_mut().and_then(|walking| walking.turn.take());
         let early = self.early.as_ref();
         let fits = self.speech.is_none() && early.is_some_and(|early| early.node.as_deref() == adopted);
-        let made = turn.is_some_and(|(text, damaged)| fits && self.commit_early(&text, damaged, now_ms, fx));
+        let made = turn.is_some_and(|(text, damaged)| fits && self.commit_early(&text, damaged));
         if !made {
-            self.think(now_ms, fx);
+            self.think();
         }
     }
 

@@ -89,7 +89,7 @@ fn keys_say_no_words() {
         ended_ms: 1,
         final_ms: None,
     };
-    let mut effects = Vec::new();
-    opting(CallPhase::Listening).utterance(&typed, true, 2_000, &mut effects);
-    assert_eq!(written(&effects), 0);
+    let mut state = opting(CallPhase::Listening);
+    state.utterance(&typed, true);
+    assert_eq!(written(&state.fx), 0);
 }
