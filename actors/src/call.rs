@@ -14,9 +14,6 @@ mod owner;
 mod phrase_book;
 mod routing;
 mod state;
-mod tasks;
-mod timers;
-mod writer;
 
 pub use actor::*;
 pub use command::*;

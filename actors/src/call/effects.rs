@@ -1,67 +1,44 @@
 //! Performs a call's effects: starts tasks, sets timers, writes to the store, and informs the line pool and
 //! the journal.
 
-mod another_agent;
-mod call_back;
-mod carrier_side;
-mod coming_back;
-mod finishing;
-mod following;
-mod live;
-mod operator;
-mod outside_tools;
-mod phrases;
-mod placeholders;
-mod planned;
-mod recording;
-mod replying;
-mod streams;
-mod workflow;
-
-use std::sync::Arc;
+mod audio;
+mod carrier;
+mod model;
+mod record;
+mod tasks;
+mod timers;
+mod writer;
 
 use ractor::ActorRef;
 use tokio::{
-    sync::oneshot,
-    task::{AbortHandle, JoinHandle, JoinSet},
+    task::{AbortHandle, JoinSet},
     time::Instant,
 };
 
-pub(crate) use another_agent::bound;
-pub(super) use outside_tools::Offers;
+pub(crate) use model::another_agent::bound;
 
 use self::{
-    another_agent::Found,
-    call_back::planned_before,
-    coming_back::{answered_at, known_before, spoken_last},
-    following::Followers,
-    operator::Operators,
-    outside_tools::OutsideTools,
-    planned::{planned_rules, rules},
-    workflow::{Graphs, with_usable_graph},
+    audio::{AudioSide, following, streams},
+    carrier::{CarrierSide, coming_back, leg},
+    model::{ModelSide, another_agent, outside_tools, placeholders, planned, replying, workflow},
+    record::RecordSide,
+    timers::Timers,
+    writer::Writer,
 };
 use super::{
-    CallArguments, CallContext, CallMessage, CallReport, LegRefusal,
+    CallArguments, CallCommand, CallContext, CallMessage, CallReport, CallSnapshot, CommandAnswer, CommandKind,
     knowledge::CallKnowledge,
     outcome::{NoOutcome, Obstacle},
     state::{Effect, Event, PermitAnswer, State},
-    timers::Timers,
-    writer::{self, Write, Writer, Writes},
 };
 use crate::{attempt::CallPlan, audio_stream::StreamMessage, supervision::Reports};
 use domain::{
-    agent::Agent,
-    dial_token::{DialToken, Purpose},
-    knowledge::Excerpt,
-    phone_number::{PhoneNumber, with_numbers_masked},
+    phone_number::with_numbers_masked,
     ports::{
-        carrier::{CallProgress, CarrierCallId, DialError, LegReport},
-        media_leg::MediaLeg,
-        store::{CallTimes, Fact, Outcome, Tokens},
+        carrier::{DialError, TransferKind},
+        store::{CallTimes, Fact},
         usage::Meter,
     },
-    retry::CallBackWish,
-    time::Timestamp,
 };
 
 /// A running call.
@@ -72,55 +49,16 @@ pub(super) struct EffectHandler {
     /// The line pool.
     lines: Reports<CallReport>,
     meter: Meter,
-    /// Tokens that were told with the turns so far.
-    told_tokens: Tokens,
     /// The state machine. `None` only while an event is applied.
     machine: Option<State>,
     started: Instant,
-    /// Time of the permit request, by the monotonic and the wall clock.
-    permit_asked: (Instant, Timestamp),
-    dialing_at: Timestamp,
-    token: Option<DialToken>,
-    /// Our number on the line: the caller ID from the permit, or the number that was called.
-    caller_id: Option<PhoneNumber>,
-    /// The media leg that was accepted last.
-    offered: Option<MediaLeg>,
-    stream: Option<ActorRef<StreamMessage>>,
-    /// Number of audio streams that the call has had.
-    streams: u32,
-    /// Whether the media socket takes keys to press.
-    stream_presses: bool,
-    operators: Operators,
-    /// Ends when the keys were pressed that the carrier was asked for last.
-    pressed: Option<oneshot::Receiver<()>>,
-    probe: Option<ActorRef<StreamMessage>>,
     timers: Timers,
     /// Aborted when this is dropped, even by a panic.
     tasks: JoinSet<()>,
-    /// Task that asks the carrier for lost media.
-    reopening: Option<AbortHandle>,
-    /// Task that checks who owns the call while its media is lost.
-    watching: Option<AbortHandle>,
-    /// Hang-up tasks. They are not aborted, since a leg must go down even if its call crashes.
-    hang_ups: Vec<JoinHandle<()>>,
-    writes: Writes,
-    /// The callee's last call-back wish; written with the outcome.
-    call_back: Option<CallBackWish>,
-    opted_out: bool,
-    tools: OutsideTools,
-    /// The agent the call began with. Its rules also bind the agents that take the call over.
-    began_with: Arc<Agent>,
-    /// Another agent that was looked up.
-    found: Option<Found>,
-    knowledge: CallKnowledge,
-    /// In a test call, the passages of the reply whose turn is not recorded yet.
-    passages: Vec<Excerpt>,
-    graphs: Graphs,
-    followers: Followers,
-    reply_generation: u64,
-    reply_task: Option<AbortHandle>,
-    /// Result that is reported to the line pool at the end.
-    outcome: Result<Outcome, NoOutcome>,
+    carrier: CarrierSide,
+    audio: AudioSide,
+    model: ModelSide,
+    record: RecordSide,
 }
 
 impl EffectHandler {
@@ -136,16 +74,16 @@ impl EffectHandler {
             lines,
             meter,
         } = arguments;
-        let (agent, graph, graph_not_used) = with_usable_graph(plan.agent.clone(), &plan.variables);
+        let (agent, graph, graph_not_used) = workflow::with_usable_graph(plan.agent.clone(), &plan.variables);
         let plan = CallPlan { agent, ..plan };
         let (inbound, inherited) = (plan.inbound.clone(), plan.inherited.clone());
-        let rules = planned_rules(&plan, &with, graph);
+        let rules = planned::planned_rules(&plan, &with, graph);
         let (machine, effects) = match (&inbound, &inherited) {
             (Some(leg), _) => State::inbound(rules, leg.call.clone()),
             (None, Some(inherited)) => State::taken_over(rules, inherited.leg.clone(), &inherited.call),
             (None, None) => State::new(rules),
         };
-        let (token, caller_id) = known_before(&inbound, inherited.as_deref());
+        let (token, caller_id) = coming_back::known_before(&inbound, inherited.as_deref());
         let began_with = inherited.as_ref().and_then(|inherited| inherited.began_with.clone());
         let began_with = began_with.unwrap_or_else(|| plan.agent.clone());
         let (writes, to_write) = writer::writes();
@@ -164,52 +102,33 @@ impl EffectHandler {
             tasks.spawn(opening);
         }
         let now = Instant::now();
+        let wall = with.ports.clock.now();
+        let promised = inherited.as_deref().and_then(record::planned_before);
         let mut handler = Self {
             machine: Some(machine),
-            started: inherited.as_ref().and_then(|of| answered_at(now, of)).unwrap_or(now),
-            permit_asked: (now, with.ports.clock.now()),
-            dialing_at: with.ports.clock.now(),
-            token,
-            caller_id,
-            offered: None,
-            stream: None,
-            streams: 0,
-            stream_presses: false,
-            operators: Operators::default(),
-            pressed: None,
-            probe,
+            started: inherited
+                .as_ref()
+                .and_then(|of| coming_back::answered_at(now, of))
+                .unwrap_or(now),
             timers: Timers::default(),
             tasks,
-            reopening: None,
-            watching: None,
-            hang_ups: Vec::new(),
-            writes,
-            call_back: inherited.as_deref().and_then(planned_before),
-            opted_out: false,
-            tools: OutsideTools::default(),
-            began_with,
-            found: None,
-            knowledge,
-            passages: Vec::new(),
-            graphs: Graphs::default(),
-            followers: Followers::none(with.ports.clock.now()),
-            reply_generation: 0,
-            reply_task: None,
-            outcome: Err(NoOutcome::ItsOwn),
+            carrier: CarrierSide::new(token, caller_id, wall),
+            audio: AudioSide::new(probe, wall),
+            model: ModelSide::new(began_with, knowledge),
+            record: RecordSide::new(writes, promised),
             me,
             plan,
             with,
             lines,
             meter,
-            told_tokens: Tokens::default(),
         };
-        handler.ask_for_tools();
-        handler.have_phrases_made();
-        if let Some(code) = inherited.as_deref().and_then(spoken_last) {
-            handler.speak(&code);
+        outside_tools::ask_for_tools(&mut handler);
+        placeholders::have_phrases_made(&mut handler);
+        if let Some(code) = inherited.as_deref().and_then(coming_back::spoken_last) {
+            another_agent::speak(&mut handler, &code);
         }
-        handler.resume_node();
-        handler.graph_not_used(&graph_not_used);
+        workflow::resume_node(&mut handler);
+        workflow::graph_not_used(&mut handler, &graph_not_used);
         handler.perform(effects).await;
         if handler.plan.is_text {
             // No carrier opens a socket.
@@ -223,24 +142,26 @@ impl EffectHandler {
         match message {
             CallMessage::Happened(event) => self.apply(event).await,
             CallMessage::Progress { proof, report, reply } => {
-                let taken = self.progress(&proof, report).await;
+                let taken = leg::progress(self, &proof, report).await;
                 // The requester may have given up waiting.
                 let _ = reply.send(taken);
             }
-            asked @ (CallMessage::AskMedia { .. } | CallMessage::Media { .. }) => match self.may_have_gone() {
-                true => self.check_owner(asked),
-                false => self.asked_for_media(asked).await,
-            },
-            CallMessage::OwnerKnown { owner, asked } => self.owner_known(owner, *asked).await,
+            asked @ (CallMessage::AskMedia { .. } | CallMessage::Media { .. }) => {
+                match coming_back::may_have_gone(self) {
+                    true => coming_back::check_owner(self, asked),
+                    false => coming_back::asked_for_media(self, asked).await,
+                }
+            }
+            CallMessage::OwnerKnown { owner, asked } => coming_back::owner_known(self, owner, *asked).await,
             CallMessage::CameBack { proof, leg, reply } => {
-                let goes_on = self.came_back(&proof, leg).await;
+                let goes_on = coming_back::carrier_asks(self, &proof, leg).await;
                 let _ = reply.send(goes_on);
             }
-            CallMessage::Stream { number, .. } if number != self.streams && self.probe.is_none() => {}
+            CallMessage::Stream { number, .. } if !self.audio.is_stream(number) => {}
             CallMessage::Stream { event, .. } => self.apply(Event::Stream(event)).await,
-            CallMessage::StreamGone { stream, .. } if stream.is_some_and(|gone| !self.is_present(gone)) => {}
+            CallMessage::StreamGone { stream, .. } if stream.is_some_and(|gone| !streams::is_present(self, gone)) => {}
             CallMessage::StreamGone { crash, .. } => {
-                self.stream = None;
+                self.audio.lose_stream();
                 if let Some(crash) = &crash {
                     tracing::error!(attempt = %self.plan.attempt.claim.attempt, crash, "audio stream crashed");
                 }
@@ -248,9 +169,9 @@ impl EffectHandler {
                 self.apply(Event::StreamGone { crashed }).await;
             }
             CallMessage::Permitted(answer) => {
-                let answer = self.permitted(answer);
+                let answer = leg::permitted(self, answer);
                 if answer == PermitAnswer::Late {
-                    self.outcome = Err(NoOutcome::TooLate);
+                    self.record.ends_without(NoOutcome::TooLate);
                 }
                 if answer != PermitAnswer::Granted {
                     self.tell_lines(CallReport::NotDialed);
@@ -264,60 +185,62 @@ impl EffectHandler {
                     tracing::warn!(attempt = %attempt.claim.attempt, error, "call not dialed");
                 }
                 if let Some(obstacle) = result.as_ref().err().and_then(Obstacle::of) {
-                    self.outcome = Err(NoOutcome::NotTaken);
+                    self.record.ends_without(NoOutcome::NotTaken);
                     self.tell_lines(CallReport::MetObstacle(obstacle));
                 }
                 if matches!(result, Err(DialError::HeldBack(_))) {
                     self.tell_lines(CallReport::NotDialed);
-                    self.outcome = Err(NoOutcome::TooLate);
+                    self.record.ends_without(NoOutcome::TooLate);
                 }
                 self.apply(Event::Dialed(result)).await;
             }
             CallMessage::TransferAsked { try_no, answer } => {
-                let answer = self.transfer_answer(answer);
+                let answer = leg::transfer_answer(self, answer);
                 self.apply(Event::TransferAsked { try_no, answer }).await;
             }
             CallMessage::Reply { generation, event } => {
-                if generation == self.reply_generation {
+                if self.model.awaits(generation) {
                     self.apply(Event::Reply(event)).await;
                 }
             }
-            CallMessage::KnowledgeGiven { generation, passages } => self.knowledge_given(generation, passages),
+            CallMessage::KnowledgeGiven { generation, passages } => {
+                replying::knowledge_given(self, generation, passages);
+            }
             CallMessage::ToolsOffered { generation, offers } => {
-                if let Some(names) = self.offered(generation, &offers) {
+                if let Some(names) = outside_tools::offered(self, generation, &offers) {
                     self.apply(Event::ToolsOffered(names)).await;
                 }
             }
             CallMessage::ArgumentsChosen { number, offers, chosen } => {
-                self.graphs.offers = offers;
+                self.model.set_node_offers(offers);
                 self.apply(Event::ArgumentsChosen { number, chosen }).await;
             }
             CallMessage::AgentFound { try_no, found } => {
-                let event = self.agent_found(try_no, found);
+                let event = another_agent::agent_found(self, try_no, found);
                 self.apply(event).await;
             }
-            CallMessage::PhrasesMade => self.read_texts_again(),
+            CallMessage::PhrasesMade => placeholders::read_texts_again(self),
             CallMessage::Timer { generation, timer } => {
                 if self.timers.fired(timer, generation) {
                     self.apply(Event::Timer(timer)).await;
                 }
             }
-            CallMessage::Finished(result) => self.finished(result),
+            CallMessage::Finished(result) => record::finished(self, result),
             CallMessage::Command { command, reply } => {
-                let answer = self.command(command).await;
+                let answer = carry_out(self, command).await;
                 let _ = reply.send(answer);
             }
-            CallMessage::Follow { listener, reply } => drop(reply.send(Some(self.follow(listener)))),
-            CallMessage::Present(reply) => drop(reply.send(self.present())),
-            CallMessage::ListenerLeft { by } => self.listener_left(&by),
+            CallMessage::Follow { listener, reply } => drop(reply.send(Some(following::follow(self, listener)))),
+            CallMessage::Present(reply) => drop(reply.send(following::present(self))),
+            CallMessage::ListenerLeft { by } => following::listener_left(self, &by),
             CallMessage::Operate { by, reply } => {
-                let answer = self.operate(by).await;
+                let answer = audio::operate(self, by).await;
                 // The line of a requester who gave up is dropped, and the agent goes on.
                 let _ = reply.send(answer);
             }
-            CallMessage::OperatorLeft { number, left } => self.operator_left(number, left).await,
+            CallMessage::OperatorLeft { number, left } => audio::operator_left(self, number, left).await,
             CallMessage::Inspect(reply) => {
-                if let Some(snapshot) = self.snapshot() {
+                if let Some(snapshot) = snapshot(self) {
                     let _ = reply.send(snapshot);
                 }
             }
@@ -330,7 +253,7 @@ impl EffectHandler {
     #[expect(clippy::panic, reason = "tests of supervision ask for it")]
     fn sabotage(&self, stream: bool) {
         if stream {
-            self.tell_stream(StreamMessage::Sabotage);
+            streams::tell_stream(self, StreamMessage::Sabotage);
         } else {
             panic!("sabotaged");
         }
@@ -342,121 +265,68 @@ impl EffectHandler {
 
     async fn apply(&mut self, event: Event) {
         let now_ms = self.now_ms();
-        self.tell_duration(now_ms);
+        placeholders::tell_duration(self, now_ms);
         let Some(machine) = self.machine.take() else { return };
         let (machine, effects) = machine.apply(event, now_ms);
         if !machine.lacks_media() {
             // The request must not be repeated: it would reopen media that is open, or call back a caller who
             // was handed on.
-            if let Some(reopening) = self.reopening.take() {
-                reopening.abort();
-            }
+            self.carrier.stop_reopening();
         }
-        self.note_live_state(&machine);
+        following::note_live_state(self, &machine);
         self.machine = Some(machine);
-        self.watch_claim();
+        coming_back::watch_claim(self);
         self.perform(effects).await;
-    }
-
-    async fn progress(&mut self, proof: &str, report: LegReport) -> Result<(), LegRefusal> {
-        self.check(Purpose::Status, proof)?;
-        let over = matches!(report.progress, CallProgress::Ended(_));
-        self.adopt(report.call, over).await?;
-        self.apply(Event::Progress(report.progress)).await;
-        Ok(())
-    }
-
-    /// Adopts the leg id that a report with the permit's proof brings. The report is as good a source as the
-    /// dial's answer, which may be lost. A second leg of the same permit is hung up, unless it is `over`.
-    async fn adopt(&mut self, leg: Option<CarrierCallId>, over: bool) -> Result<(), LegRefusal> {
-        let Some(leg) = leg else { return Ok(()) };
-        match self.machine.as_ref().and_then(State::leg) {
-            Some(ours) if *ours == leg => {}
-            Some(_) => {
-                if !over {
-                    self.hang_up_another(leg);
-                }
-                return Err(LegRefusal::AnotherLeg);
-            }
-            None => self.apply(Event::Dialed(Ok(leg))).await,
-        }
-        Ok(())
-    }
-
-    async fn media(&mut self, proof: &str, leg: MediaLeg) -> Result<(), LegRefusal> {
-        self.may_take_media(proof, true)?;
-        self.adopt(leg.call.clone(), false).await?;
-        // A leg that was awaited only to be hung up takes no media.
-        self.may_take_media(proof, true)?;
-        self.offered = Some(leg);
-        self.apply(Event::MediaOpened).await;
-        Ok(())
-    }
-
-    /// Returns an error if a media socket would not be taken now. With `replacing`, a socket that replaces an
-    /// open one is accepted too.
-    fn may_take_media(&self, proof: &str, replacing: bool) -> Result<(), LegRefusal> {
-        self.check(Purpose::Media, proof)?;
-        let machine = self.machine.as_ref();
-        let takes = machine.is_some_and(|machine| machine.lacks_media() || (replacing && machine.replaces_media()));
-        takes.then_some(()).ok_or(LegRefusal::NotNow)
-    }
-
-    fn check(&self, purpose: Purpose, proof: &str) -> Result<(), LegRefusal> {
-        match &self.token {
-            Some(token) if token.verify(purpose, proof) => Ok(()),
-            _ => Err(LegRefusal::BadProof),
-        }
     }
 
     async fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::AskPermit => self.ask_permit(),
-                Effect::Dial => self.dial(),
-                Effect::WriteDialed(id) => self.leg_known(id),
-                Effect::WriteOptOut => self.opt_out(),
-                Effect::PlanCallBack(time) => self.plan_call_back(time),
-                Effect::KeepCollected => self.keep_collected(),
-                Effect::WriteAnswered => self.answered(),
-                Effect::WriteUnknown => self.outcome_unknown(),
-                Effect::OpenStream => self.open_stream().await,
-                Effect::Say(say) => self.say(say),
-                Effect::Release(speech) => self.release(speech),
-                Effect::StopSpeaking => self.tell_stream(StreamMessage::StopSpeaking),
-                Effect::AllowBargeIn(allow) => self.tell_stream(StreamMessage::AllowBargeIn(allow)),
-                Effect::Press(keys) => self.press(keys),
-                Effect::Transfer { try_no, kind, to } => self.transfer(try_no, kind, to),
-                Effect::SeatOperator => self.seat_operator(),
-                Effect::UnseatOperator => self.tell_stream(StreamMessage::OperatorLeaves),
-                Effect::ReopenMedia { try_no } => self.reopen_media(try_no),
-                Effect::CloseStream => self.tell_stream(StreamMessage::Close),
-                Effect::StartReply => self.start_reply(None),
-                Effect::StartReplyIn(node) => self.start_reply(Some(&node)),
-                Effect::CancelReply => self.cancel_reply(),
-                Effect::RunTool { run, name, arguments } => self.run_tool(run, &name, arguments),
+                Effect::AskPermit => leg::ask_permit(self),
+                Effect::Dial => leg::dial(self),
+                Effect::WriteDialed(id) => leg::leg_known(self, id),
+                Effect::WriteOptOut => record::opt_out(self),
+                Effect::PlanCallBack(time) => record::plan_call_back(self, time),
+                Effect::KeepCollected => coming_back::keep_collected(self),
+                Effect::WriteAnswered => leg::answered(self),
+                Effect::WriteUnknown => leg::outcome_unknown(self),
+                Effect::OpenStream => streams::open_stream(self).await,
+                Effect::Say(say) => following::say(self, say),
+                Effect::Release(speech) => following::release(self, speech),
+                Effect::StopSpeaking => streams::tell_stream(self, StreamMessage::StopSpeaking),
+                Effect::AllowBargeIn(allow) => streams::tell_stream(self, StreamMessage::AllowBargeIn(allow)),
+                Effect::Press(keys) => leg::press(self, keys),
+                Effect::Transfer { try_no, kind, to } => leg::transfer(self, try_no, kind, to),
+                Effect::SeatOperator => audio::seat_operator(self),
+                Effect::UnseatOperator => streams::tell_stream(self, StreamMessage::OperatorLeaves),
+                Effect::ReopenMedia { try_no } => leg::reopen_media(self, try_no),
+                Effect::CloseStream => streams::tell_stream(self, StreamMessage::Close),
+                Effect::StartReply => replying::start_reply(self, None),
+                Effect::StartReplyIn(node) => replying::start_reply(self, Some(&node)),
+                Effect::CancelReply => replying::cancel_reply(self),
+                Effect::RunTool { run, name, arguments } => outside_tools::run_tool(self, run, &name, arguments),
                 Effect::LookUpAgent {
                     try_no,
                     agent,
                     after_ms,
-                } => self.look_up_agent(try_no, agent, after_ms),
-                Effect::AdoptNode(node) => self.adopt_node(node),
-                Effect::SetVariables(values) => self.set_variables(values),
+                } => another_agent::look_up_agent(self, try_no, agent, after_ms),
+                Effect::AdoptNode(node) => workflow::adopt_node(self, node),
+                Effect::SetVariables(values) => workflow::set_variables(self, values),
                 Effect::AskRouter {
                     number,
                     candidates,
                     questions,
-                } => self.ask_router(number, candidates, questions),
-                Effect::ChooseArguments { number, tools } => self.choose_arguments(number, tools),
-                Effect::CancelRouter => self.cancel_router(),
-                Effect::AdoptAgent { try_no } => self.adopt_agent(try_no),
-                Effect::SwitchLanguage(code) => self.switch_language(&code),
+                } => workflow::ask_router(self, number, candidates, questions),
+                Effect::ChooseArguments { number, tools } => workflow::choose_arguments(self, number, tools),
+                Effect::CancelRouter => workflow::cancel_router(self),
+                Effect::AdoptAgent { try_no } => another_agent::adopt_agent(self, try_no),
+                Effect::SwitchLanguage(code) => coming_back::switch_language(self, &code),
                 Effect::SetTimer(timer, after_ms) => self.timers.set(timer, after_ms, &self.me),
                 Effect::CancelTimer(timer) => self.timers.cancel(timer),
-                Effect::Record(Fact::Turn(turn)) => self.record_turn(turn),
-                Effect::Record(fact) => self.record(fact),
-                Effect::HangUpLeg(leg) => self.hang_up(leg),
-                Effect::Finish(ending) => self.finish(ending),
+                Effect::Record(Fact::Turn(turn)) => record::record_turn(self, turn),
+                Effect::Record(fact) => record::record(self, fact),
+                Effect::HangUpLeg(leg) => leg::hang_up(self, leg),
+                Effect::Finish(ending) => record::finish(self, ending),
             }
         }
     }
@@ -471,8 +341,44 @@ impl EffectHandler {
             tracing::debug!(attempt = %self.plan.attempt.claim.attempt, "line pool gone, call report dropped");
         }
     }
+}
 
-    fn write(&self, write: Write) {
-        self.writes.push(write);
+/// Carries out a client's command, or refuses it.
+async fn carry_out(call: &mut EffectHandler, command: Box<CallCommand>) -> CommandAnswer {
+    match refusal(call, &command.kind) {
+        Some(why) => CommandAnswer::Refused(why),
+        None => {
+            call.apply(Event::Commanded(command)).await;
+            CommandAnswer::Done
+        }
+    }
+}
+
+/// Returns the state of the call at this moment.
+fn snapshot(call: &EffectHandler) -> Option<CallSnapshot> {
+    let machine = call.machine.as_ref()?;
+    Some(CallSnapshot {
+        phase: machine.phase(),
+        turns: machine.history().turns(),
+        operator: machine.operator().map(str::to_owned),
+        is_text: call.plan.is_text,
+    })
+}
+
+fn refusal(call: &EffectHandler, wanted: &CommandKind) -> Option<String> {
+    let carrier = &call.plan.carrier;
+    let cannot = |what: &str| Some(format!("the carrier `{}` cannot {what}", carrier.name()));
+    if let Some(why) = call.machine.as_ref()?.refusal(wanted) {
+        return Some(why);
+    }
+    match wanted.transfer_kind() {
+        Some(_) if !carrier.transfers() => cannot("transfer calls"),
+        None if matches!(wanted, CommandKind::Text { .. }) && !call.plan.is_text => {
+            Some("the call is not a test call with `mode` `text`".to_owned())
+        }
+        Some(TransferKind::SipRefer) if !carrier.abilities().refer => {
+            cannot("transfer calls with `transferType` `sip_refer`")
+        }
+        _ => None,
     }
 }

@@ -7,7 +7,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    CallCommand, CommandAnswer, NoOutcome, Obstacle, OperatorLine, Owner,
+    command::{CallCommand, CommandAnswer},
+    operator::OperatorLine,
+    outcome::{NoOutcome, Obstacle},
+    owner::Owner,
     state::{AgentUnavailable, Event, OperateRefusal, OperatorLeft},
 };
 use crate::{

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::OperatorLeft;
+use super::state::OperatorLeft;
 use crate::{
     audio_stream::{OperatorLeg, OperatorQueue},
     supervision::Reports,

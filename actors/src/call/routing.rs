@@ -8,7 +8,8 @@ use ractor::ActorRef;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
-use super::{CallMessage, Event, state::Judgement};
+use super::message::CallMessage;
+use super::state::{Event, Judgement};
 use domain::{
     agent::Agent,
     id::ToolId,

@@ -3,78 +3,56 @@
 //! `Scheduled → Dialing → Ringing → PickedUp → (Greeting) → Listening ⇄ Thinking ⇄ Speaking → (Machine) →
 //! Closing → HangingUp → Ended`. Facts are monotone: a late or repeated one changes nothing, so no event is
 //! an error.
+//! All steps see the phase, the leg, the user's turn and the reply. The other parts keep their fields to themselves.
 
 mod another_agent;
-mod disclosing;
-mod ended_by;
+mod answerer;
+mod commands;
 mod ending;
 mod event;
-mod filler;
-mod keys;
-mod latency;
-mod leg;
-mod live;
-mod lost;
-mod menu;
-mod node_steps;
+mod floor;
+mod line;
 mod operator;
-mod opt_out;
-mod outside_tools;
-mod reply;
-mod router;
 mod rules;
-mod screening;
-mod speculation;
-mod speech;
 mod taken_over;
-mod talk;
 #[cfg(test)]
 mod tests;
-mod tool_record;
-mod transfer;
-mod voicemail_flow;
-mod who_answered;
-mod workflow;
+mod tools;
+mod walk;
 
 pub use event::{AgentUnavailable, Effect, Event, PermitAnswer, ToolAnswer, TransferAnswer};
+pub use line::transfer::CONFERENCE;
 pub use operator::{OperateRefusal, OperatorLeft};
-pub use router::Judgement;
-pub use rules::Rules;
-pub use transfer::CONFERENCE;
-pub use workflow::GraphRules;
+pub use rules::{GraphRules, Rules};
+pub use walk::router::Judgement;
 
-use another_agent::{HandoverWish, TakingOver};
-use ended_by::By;
-use keys::Keys;
-use latency::Latency;
-use live::Commands;
+use another_agent::Handovers;
+use answerer::{Answerer, Machine, menu, voicemail, who_answered};
+use commands::Commands;
+use ending::{By, CallEnd};
+use floor::speculation::{self, EarlyReply, Waste};
+use floor::speech::{self, Speech};
+use floor::{ReplyState, User, disclosing, filler, keys, latency::Latency, opt_out, reply, talk};
+use line::{Leg, leg, lost, transfer};
 use lost::{MediaWishes, Resume};
-use menu::Menu;
 use operator::Operator;
-use opt_out::OptOut;
-use outside_tools::OutsideTools;
-use speculation::{EarlyReply, Pause, Waste};
-use speech::Speech;
-use transfer::{HandOver, Pending};
-use who_answered::Machine;
-use workflow::Walking;
+use tools::OutsideTools;
+use transfer::HandOver;
+use walk::{Walking, node_steps, router, walking};
 
-use media::turn::endpointing::Utterance;
 use serde_json::Value;
 
 use super::{
-    CallPhase, CallTimer,
+    CallPhase, CallTimer, CommandKind,
     history::{History, Span},
     outcome::EndReason,
 };
 use crate::audio_stream::SpeechId;
-use domain::{
-    pieces::PieceCutter,
-    ports::{
-        carrier::{CarrierCallId, MachineVerdict},
-        language_model::HistoryItem,
-        store::{EventFact, Fact},
-    },
+use domain::ports::{
+    carrier::CarrierCallId,
+    language_model::{HistoryItem, Note},
+    store::{EventFact, Fact},
+    synthesizer::Likely,
 };
 
 /// Time in milliseconds after the answer within which the first media socket comes. Later than that, the
@@ -118,91 +96,6 @@ enum Phase {
     Ended,
 }
 
-/// State of the leg.
-#[derive(Debug, Clone, Default)]
-struct Leg {
-    /// Whether the call is inbound.
-    inbound: bool,
-    dialed: bool,
-    dialed_ms: u64,
-    id: Option<CarrierCallId>,
-    rang: bool,
-    answered_ms: Option<u64>,
-    media_ms: Option<u64>,
-    stream_open: bool,
-    /// Whether the socket died and the stream is still reporting what was said and heard until then.
-    dying: bool,
-    /// Whether the media socket is not the call's first.
-    rejoined: bool,
-    /// Whether the open media socket is older than a transfer that failed.
-    outlived: bool,
-    /// Reason why the present stream no longer recognises speech.
-    deaf: Option<String>,
-    /// Whether the user's voice interrupts by now.
-    barge_in: bool,
-    over: bool,
-}
-
-/// The user's side of the conversation.
-#[derive(Debug, Clone, Default)]
-struct User {
-    /// Voice was heard that has not become an utterance.
-    speaking: bool,
-    /// Words heard while the agent went on speaking are still to be answered.
-    unanswered: bool,
-    /// Words spoken over the agent's speech. They follow it in the history once it is known how much of it was heard.
-    over_speech: Vec<Utterance>,
-    /// The last utterance had no words and was answered as damaged.
-    was_wordless: bool,
-    /// A beep came, and no voice after it.
-    beep_heard: bool,
-    /// Pause in the user's turn that may lead to a reply made ahead.
-    pause: Option<Pause>,
-    /// Replies made ahead in this turn.
-    tries: u32,
-    /// A silence timer came due during a sound and was put off once. Words allow that again.
-    held_timers: bool,
-    /// Whether the user wishes never to be called again.
-    opt_out: OptOut,
-    /// Milliseconds of silence left, and the time since when they run.
-    silence_left_ms: u64,
-    silence_since_ms: Option<u64>,
-}
-
-/// State of the reply that is being made.
-#[derive(Debug, Clone, Default)]
-struct ReplyState {
-    open: bool,
-    cutter: PieceCutter,
-    /// A whole sentence of it was sent to speech synthesis.
-    whole: bool,
-    /// Estimated time until which the text sent to speech synthesis plays.
-    said_until_ms: u64,
-    tools: usize,
-    /// Number of successive replies that only called tools.
-    rounds: usize,
-    /// `skipTurn` was called: the user gets the turn again without a word.
-    skips: bool,
-    /// `endCall` was called: hang up after the speech.
-    end_call: bool,
-    /// `transferToNumber` was called: transfer the call after the speech.
-    transfer: Option<Pending>,
-    /// `transferToAgent` was called: another agent takes over after the speech.
-    another: Option<HandoverWish>,
-    protected: bool,
-    /// It broke off after a whole sentence: the agent soon continues by itself.
-    broke_off: bool,
-    /// Fillers since the user's turn, and the time of the last one.
-    fillers: usize,
-    filled_ms: Option<u64>,
-    /// Nothing but fillers was said of this reply.
-    only_filled: bool,
-    /// Successive failures of the model.
-    model_failures: usize,
-    /// Successive failures of speech synthesis.
-    voice_failures: usize,
-}
-
 /// State of a call.
 #[derive(Debug, Clone)]
 pub struct State {
@@ -221,26 +114,15 @@ pub struct State {
     replaced: Option<Speech>,
     next_speech: u64,
     /// Keys the user has pressed that have not become words yet.
-    keys: Keys,
-    menu: Menu,
+    keys: keys::Keys,
+    answerer: Answerer,
     tools: OutsideTools,
-    /// Bytes of arguments and answers recorded so far.
-    tool_bytes: u64,
-    /// Number of hand-overs to another agent so far, and the one in progress.
-    handovers: u32,
-    taking_over: Option<TakingOver>,
-    /// The carrier's verdict on who answered, and whether it must still be handled when the media is back.
-    carrier_said: Option<MachineVerdict>,
-    carrier_due: bool,
-    /// How often the carrier was asked to transfer the call, and whether it succeeded.
+    handovers: Handovers,
+    /// How often the carrier was asked to transfer the call.
     handed_on: u32,
-    transferred: bool,
     /// Requests for lost media, and the time since when it is gone.
     media_wishes: MediaWishes,
     lost_ms: u64,
-    voicemail: bool,
-    /// Whether voice stopped the message to the mailbox.
-    message_cut: bool,
     /// Number of facts recorded about pauses of playout and echoes.
     notes: usize,
     disclosing: disclosing::Disclosing,
@@ -250,10 +132,7 @@ pub struct State {
     operator: Option<Operator>,
     /// Walk through the graph of the agent, if it has one.
     walking: Option<Box<Walking>>,
-    /// This call is no longer wanted. If nothing was sent, it is cancelled rather than queued again.
-    unwanted: bool,
-    /// Side that ends the call, once that is certain, and its reason.
-    ended_by: Option<(By, Option<&'static str>)>,
+    end: CallEnd,
     /// Time of the present event.
     now_ms: u64,
     /// Effects of the present event so far.
@@ -279,27 +158,19 @@ impl State {
             speech: None,
             replaced: None,
             next_speech: 0,
-            keys: Keys::default(),
-            menu: Menu::default(),
+            keys: keys::Keys::default(),
+            answerer: Answerer::default(),
             tools: OutsideTools::default(),
-            tool_bytes: 0,
-            handovers: 0,
-            taking_over: None,
-            carrier_said: None,
-            carrier_due: false,
+            handovers: Handovers::default(),
             handed_on: 0,
-            transferred: false,
             media_wishes: MediaWishes::default(),
             lost_ms: 0,
-            voicemail: false,
-            message_cut: false,
             notes: 0,
             disclosing: disclosing::Disclosing::default(),
             commands: Commands::default(),
             operator: None,
             walking,
-            unwanted: false,
-            ended_by: None,
+            end: CallEnd::default(),
             now_ms: 0,
             fx: Vec::new(),
         };
@@ -311,37 +182,38 @@ impl State {
     #[must_use]
     pub fn apply(mut self, event: Event, now_ms: u64) -> (Self, Vec<Effect>) {
         self.now_ms = now_ms;
+        let call = &mut self;
         match event {
-            Event::Permitted(answer) => self.permitted(answer),
-            Event::Dialed(result) => self.dialed(result),
-            Event::NotOurLeg { anothers } => self.not_our_leg(anothers),
-            Event::NotPlaced => self.outcome_stays_unknown(),
-            Event::Progress(progress) => self.progress(&progress),
-            Event::MediaOpened => self.media_opened(),
-            Event::CameBack => self.came_back(),
-            Event::TransferAsked { try_no, answer } => self.transfer_asked(try_no, answer),
-            Event::NotReopened { try_no } => self.not_reopened(try_no),
-            Event::Stream(event) => self.stream_event(event),
-            Event::StreamGone { crashed } => self.stream_gone(crashed),
-            Event::Reply(Some(Ok(event))) if self.early.is_none() => self.reply_event(event),
-            Event::Reply(Some(Ok(event))) => self.early_event(event),
-            Event::Reply(Some(Err(error))) if self.early.is_none() => self.reply_failed(&error),
-            Event::Reply(Some(Err(_))) => self.drop_early(Waste::Failed),
-            Event::Reply(None) if self.early.is_none() => self.reply_ended(),
-            Event::Reply(None) => self.early_ended(),
-            Event::ToolsOffered(names) => self.tools.offer(names),
-            Event::ToolAnswered(answer) => self.tool_answered(answer),
-            Event::RouterAnswered { number, judgement } => self.router_answered(number, judgement),
-            Event::ArgumentsChosen { number, chosen } => self.arguments_chosen(number, chosen),
-            Event::AgentFound { try_no, found } => self.agent_found(try_no, found),
-            Event::Timer(timer) => self.timer(timer),
-            Event::Commanded(command) => self.commanded(*command),
-            Event::OperatorJoined { by } => self.operator_joined(by),
-            Event::OperatorLeft(left) => self.operator_left(left),
-            Event::HangUp => self.hang_up(),
+            Event::Permitted(answer) => leg::permitted(call, answer),
+            Event::Dialed(result) => leg::dialed(call, result),
+            Event::NotOurLeg { anothers } => leg::not_our_leg(call, anothers),
+            Event::NotPlaced => leg::outcome_stays_unknown(call),
+            Event::Progress(progress) => leg::progress(call, &progress),
+            Event::MediaOpened => leg::media_opened(call),
+            Event::CameBack => lost::came_back(call),
+            Event::TransferAsked { try_no, answer } => transfer::transfer_asked(call, try_no, answer),
+            Event::NotReopened { try_no } => lost::not_reopened(call, try_no),
+            Event::Stream(event) => talk::stream_event(call, event),
+            Event::StreamGone { crashed } => ending::stream_gone(call, crashed),
+            Event::Reply(Some(Ok(event))) if call.early.is_none() => reply::reply_event(call, event),
+            Event::Reply(Some(Ok(event))) => speculation::early_event(call, event),
+            Event::Reply(Some(Err(error))) if call.early.is_none() => reply::reply_failed(call, &error),
+            Event::Reply(Some(Err(_))) => speculation::drop_early(call, Waste::Failed),
+            Event::Reply(None) if call.early.is_none() => reply::reply_ended(call),
+            Event::Reply(None) => speculation::early_ended(call),
+            Event::ToolsOffered(names) => call.tools.offer(names),
+            Event::ToolAnswered(answer) => tools::tool_answered(call, answer),
+            Event::RouterAnswered { number, judgement } => router::router_answered(call, number, judgement),
+            Event::ArgumentsChosen { number, chosen } => node_steps::arguments_chosen(call, number, chosen),
+            Event::AgentFound { try_no, found } => another_agent::agent_found(call, try_no, found),
+            Event::Timer(timer) => call.timer(timer),
+            Event::Commanded(command) => commands::commanded(call, *command),
+            Event::OperatorJoined { by } => operator::operator_joined(call, by),
+            Event::OperatorLeft(left) => operator::operator_left(call, left),
+            Event::HangUp => ending::hang_up(call),
             Event::End => {
-                self.unwanted = true;
-                self.hang_up();
+                call.end.unwanted();
+                ending::hang_up(call);
             }
         }
         let effects = std::mem::take(&mut self.fx);
@@ -435,25 +307,81 @@ impl State {
         }
     }
 
+    /// Replaces the rules. The maximum duration stays as it was set at the start of the call.
+    pub fn take_rules(&mut self, rules: Rules) {
+        self.user.silence_left_ms = rules.silence_end_ms.unwrap_or(0);
+        self.read_texts_again(rules);
+    }
+
+    /// Returns texts that the agent will probably say, the soonest first.
+    pub fn likely_said(&self) -> Vec<Likely> {
+        self.rules.likely_said()
+    }
+
+    /// Returns how often the carrier asked how the call goes on.
+    pub fn returns(&self) -> u32 {
+        self.media_wishes.returns()
+    }
+
+    /// Returns whether a tool outside the call is in progress.
+    pub fn runs_tool(&self) -> bool {
+        self.tools.is_running()
+    }
+
+    /// Returns the notes to the model, oldest first.
+    pub fn notes(&self) -> &[Note] {
+        self.commands.notes()
+    }
+
+    /// Returns why the call cannot carry out a command now.
+    pub fn refusal(&self, wanted: &CommandKind) -> Option<String> {
+        commands::refusal(self, wanted)
+    }
+
+    /// Returns the name of the operator who has the call, until it is given back.
+    pub fn operator(&self) -> Option<&str> {
+        operator::name(self)
+    }
+
+    /// Returns why an operator cannot take the call now.
+    pub fn operate_refusal(&self) -> Option<OperateRefusal> {
+        operator::refusal(self)
+    }
+
+    /// Returns the graph of the present agent.
+    pub fn graph(&self) -> Option<&GraphRules> {
+        self.rules.graph.as_ref()
+    }
+
+    /// Returns the id of the node in which the call is.
+    pub fn node(&self) -> Option<&str> {
+        self.walking.as_ref()?.at()
+    }
+
+    /// Returns the id of the node whose changes of the agent are in use.
+    pub fn adopted(&self) -> Option<&str> {
+        self.walking.as_ref()?.adopted()
+    }
+
     fn timer(&mut self, timer: CallTimer) {
         match timer {
-            CallTimer::Ring => self.rang_long_enough(),
-            CallTimer::Settle => self.outcome_stays_unknown(),
-            CallTimer::MediaWait => self.media_never_came(),
-            CallTimer::PickUp => self.pick_up_silence(),
-            CallTimer::BargeIn => self.barge_in_allowed(),
-            CallTimer::Turn => self.turn_timeout(),
-            CallTimer::Silence => self.silence_timeout(),
-            CallTimer::MaxDuration => self.time_is_up(),
-            CallTimer::Closing => self.closing_time_over(),
-            CallTimer::Machine => self.machine_had_its_time(),
-            CallTimer::Quiet => self.machine_is_quiet(),
-            CallTimer::EndReport => self.end_report_missing(),
-            CallTimer::Speculate => self.speculate(),
-            CallTimer::Filler => self.fill(),
-            CallTimer::Keys => self.keys_over(),
-            CallTimer::Transfer => self.transfer_unreported(),
-            CallTimer::Reopen => self.reopen(),
+            CallTimer::Ring => leg::rang_long_enough(self),
+            CallTimer::Settle => leg::outcome_stays_unknown(self),
+            CallTimer::MediaWait => leg::media_never_came(self),
+            CallTimer::PickUp => talk::pick_up_silence(self),
+            CallTimer::BargeIn => talk::barge_in_allowed(self),
+            CallTimer::Turn => talk::turn_timeout(self),
+            CallTimer::Silence => talk::silence_timeout(self),
+            CallTimer::MaxDuration => ending::time_is_up(self),
+            CallTimer::Closing => ending::closing_time_over(self),
+            CallTimer::Machine => who_answered::machine_had_its_time(self),
+            CallTimer::Quiet => who_answered::machine_is_quiet(self),
+            CallTimer::EndReport => ending::end_report_missing(self),
+            CallTimer::Speculate => speculation::speculate(self),
+            CallTimer::Filler => filler::fill(self),
+            CallTimer::Keys => keys::keys_over(self),
+            CallTimer::Transfer => transfer::transfer_unreported(self),
+            CallTimer::Reopen => lost::reopen(self),
         }
     }
 
@@ -480,6 +408,14 @@ impl State {
             started_ms: self.call_ms(started_ms.min(ended_ms)),
             ended_ms: self.call_ms(ended_ms),
         }
+    }
+
+    fn set_timer(&mut self, timer: CallTimer, after_ms: u64) {
+        self.fx.push(Effect::SetTimer(timer, after_ms));
+    }
+
+    fn stop_timer(&mut self, timer: CallTimer) {
+        self.fx.push(Effect::CancelTimer(timer));
     }
 
     /// Records an event that happens now.

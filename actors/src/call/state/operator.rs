@@ -4,8 +4,11 @@
 use media::turn::endpointing::Utterance;
 use serde_json::{Value, json};
 
-use super::{Effect, Latency, Phase, State, event_fact};
 use crate::call::CallTimer;
+use crate::call::state::{
+    Effect, Latency, Phase, State, another_agent, commands, disclosing, ending, event_fact, keys, opt_out, speech,
+    talk, transfer, walking,
+};
 use domain::ports::store::{EventFact, Fact, OPERATOR_JOINED, OPERATOR_LEFT};
 
 /// How an operator leaves a call.
@@ -35,174 +38,171 @@ pub enum OperateRefusal {
 
 /// The operator who has the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Operator {
+pub struct Operator {
     by: String,
     /// Whether the call's time was up meanwhile.
     overdue: bool,
 }
 
-impl State {
-    /// Returns the name of the operator who has the call, until it is given back.
-    pub fn operator(&self) -> Option<&str> {
-        let operator = self.operator.as_ref().filter(|_| !self.operator_leaves());
-        operator.map(|operator| operator.by.as_str())
-    }
+/// Returns the name of the operator who has the call, until it is given back.
+pub fn name(call: &State) -> Option<&str> {
+    let operator = call.operator.as_ref().filter(|_| !operator_leaves(call));
+    operator.map(|operator| operator.by.as_str())
+}
 
-    /// Returns whether an operator has the call and speaks with the user.
-    pub(super) fn has_operator(&self) -> bool {
-        self.phase == Phase::Operator { leaving: false }
-    }
+/// Returns whether an operator has the call and speaks with the user.
+pub fn has_operator(call: &State) -> bool {
+    call.phase == Phase::Operator { leaving: false }
+}
 
-    /// Returns whether an operator gave the call back whose last words are still awaited.
-    fn operator_leaves(&self) -> bool {
-        self.phase == Phase::Operator { leaving: true }
-    }
+/// Returns whether an operator gave the call back whose last words are still awaited.
+fn operator_leaves(call: &State) -> bool {
+    call.phase == Phase::Operator { leaving: true }
+}
 
-    /// Returns why an operator cannot take the call now.
-    pub fn operate_refusal(&self) -> Option<OperateRefusal> {
-        if self.operator_leaves() {
-            return None;
-        }
-        let taken = self.operator().map(|by| OperateRefusal::Taken(by.to_owned()));
-        taken.or_else(|| self.not_in_conversation().map(OperateRefusal::NotNow))
+/// Returns why an operator cannot take the call now.
+pub fn refusal(call: &State) -> Option<OperateRefusal> {
+    if operator_leaves(call) {
+        return None;
     }
+    let taken = name(call).map(|by| OperateRefusal::Taken(by.to_owned()));
+    taken.or_else(|| commands::not_in_conversation(call).map(OperateRefusal::NotNow))
+}
 
-    /// Gives the call to an operator, unless that is refused. What the agent has begun to say ends here.
-    pub(super) fn operator_joined(&mut self, by: String) {
-        if self.operate_refusal().is_some() {
-            return;
-        }
-        let detail = json!({ "by": by });
-        self.record(OPERATOR_JOINED, &detail);
-        self.stop_reply();
-        self.stop_taking_over();
-        self.keep_keys();
-        self.leave_listening();
-        self.opt_out_not_answered();
-        self.user.unanswered = false;
-        self.latency = Latency::default();
-        self.fx
-            .extend([Effect::CancelTimer(CallTimer::PickUp), Effect::SeatOperator]);
-        self.phase = Phase::Operator { leaving: false };
-        // One who just gave the call back may have been overdue.
-        let overdue = self.operator.take().is_some_and(|operator| operator.overdue);
-        self.operator = Some(Operator { by, overdue });
+/// Gives the call to an operator, unless that is refused. What the agent has begun to say ends here.
+pub fn operator_joined(call: &mut State, by: String) {
+    if refusal(call).is_some() {
+        return;
     }
+    call.record(OPERATOR_JOINED, &json!({ "by": by }));
+    ending::stop_reply(call);
+    another_agent::stop_taking_over(call);
+    keys::keep_keys(call);
+    talk::leave_listening(call);
+    opt_out::opt_out_not_answered(call);
+    call.user.unanswered = false;
+    call.latency = Latency::default();
+    call.fx
+        .extend([Effect::CancelTimer(CallTimer::PickUp), Effect::SeatOperator]);
+    call.phase = Phase::Operator { leaving: false };
+    // One who just gave the call back may have been overdue.
+    let overdue = call.operator.take().is_some_and(|operator| operator.overdue);
+    call.operator = Some(Operator { by, overdue });
+}
 
-    /// Keeps the operator's words.
-    pub(super) fn operator_said(&mut self, said: &Utterance) {
-        if self.phase == Phase::Ended || said.text.trim().is_empty() {
-            return;
-        }
-        if self.operator.is_some() {
-            // The operator answers what waited for the agent.
-            self.forget_words();
-        }
-        let span = self.span(said.started_ms, said.ended_ms);
-        let turn = self.history.operator_said(&said.text, span, said.damaged);
-        self.fx.push(Effect::Record(Fact::Turn(turn)));
+/// Keeps the operator's words.
+pub fn operator_said(call: &mut State, said: &Utterance) {
+    if call.phase == Phase::Ended || said.text.trim().is_empty() {
+        return;
     }
-
-    /// Handles an operator who leaves. After a call that was given back, the agent waits until the operator's last
-    /// words are known. Otherwise it speaks at once. A transfer in progress goes on.
-    pub(super) fn operator_left(&mut self, left: OperatorLeft) {
-        let Some(by) = self.operator().map(str::to_owned) else {
-            return;
-        };
-        let speaks = self.has_operator();
-        let gives_back = matches!(left, OperatorLeft::GivenBack { .. });
-        let (reason, note) = match left {
-            OperatorLeft::GivenBack { note } => ("given_back", note),
-            OperatorLeft::Lost => ("lost", None),
-            OperatorLeft::NotAllowed => ("not_allowed", None),
-        };
-        if speaks {
-            self.fx.push(Effect::UnseatOperator);
-            self.record_left(reason);
-        } else {
-            self.operator_leaves_transfer(reason);
-        }
-        if let Some(note) = note {
-            self.keep_note(&by, note);
-        }
-        if speaks && gives_back {
-            self.phase = Phase::Operator { leaving: true };
-        } else if speaks {
-            self.agent_is_back(true);
-        }
+    if call.operator.is_some() {
+        // The operator answers what waited for the agent.
+        walking::forget_words(call);
     }
+    let span = call.span(said.started_ms, said.ended_ms);
+    let turn = call.history.operator_said(&said.text, span, said.damaged);
+    call.fx.push(Effect::Record(Fact::Turn(turn)));
+}
 
-    /// Gives the call back to its operator after a transfer that failed. Returns false if it has none.
-    pub(super) fn operator_goes_on(&mut self, overdue: bool) -> bool {
-        let Some(operator) = &mut self.operator else {
-            return false;
-        };
-        operator.overdue |= overdue;
-        self.phase = Phase::Operator { leaving: false };
-        true
+/// Handles an operator who leaves. After a call that was given back, the agent waits until the operator's last
+/// words are known. Otherwise it speaks at once. A transfer in progress goes on.
+pub fn operator_left(call: &mut State, left: OperatorLeft) {
+    let Some(by) = name(call).map(str::to_owned) else {
+        return;
+    };
+    let speaks = has_operator(call);
+    let gives_back = matches!(left, OperatorLeft::GivenBack { .. });
+    let (reason, note) = match left {
+        OperatorLeft::GivenBack { note } => ("given_back", note),
+        OperatorLeft::Lost => ("lost", None),
+        OperatorLeft::NotAllowed => ("not_allowed", None),
+    };
+    if speaks {
+        call.fx.push(Effect::UnseatOperator);
+        record_left(call, reason);
+    } else {
+        transfer::operator_leaves_transfer(call, reason);
     }
-
-    /// Gives the call back to the agent, since all that the operator said is known.
-    pub(super) fn operator_silent(&mut self) {
-        if self.operator_leaves() {
-            self.agent_is_back(false);
-        }
+    if let Some(note) = note {
+        commands::keep_note(call, &by, note);
     }
-
-    /// Notes that the call goes on without its operator, if it has one. Returns whether the call's time was up
-    /// meanwhile.
-    pub(super) fn operator_gone(&mut self, reason: &str) -> bool {
-        if self.operator().is_some() {
-            self.record_left(reason);
-            self.fx.push(Effect::UnseatOperator);
-        }
-        self.operator.take().is_some_and(|operator| operator.overdue)
-    }
-
-    /// Notes that the call's time is up. The operator may finish.
-    pub(super) fn overdue_for_operator(&mut self) {
-        if let Some(operator) = &mut self.operator {
-            operator.overdue = true;
-        }
-    }
-
-    fn record_left(&mut self, reason: &str) {
-        self.fx
-            .push(left(self.operator(), reason, self.elapsed_ms(self.now_ms)));
-    }
-
-    fn agent_is_back(&mut self, lost: bool) {
-        let overdue = self.operator.take().is_some_and(|operator| operator.overdue);
-        self.phase = Phase::Speaking;
-        self.reply.protected = false;
-        self.new_turn();
-        if overdue {
-            self.time_is_up();
-        } else if let Some(why) = self.leg.deaf.take() {
-            self.give_up(&why);
-        } else if lost {
-            self.say_back_with_you();
-        } else if self.user.speaking && !self.must_disclose() {
-            self.listen();
-        } else {
-            self.answer_words();
-        }
-    }
-
-    /// Says that the operator's connection was lost. The model is asked once this was heard.
-    pub(super) fn say_back_with_you(&mut self) {
-        self.user.unanswered = true;
-        self.say_all(self.rules.phrases.back_with_you, false);
+    if speaks && gives_back {
+        call.phase = Phase::Operator { leaving: true };
+    } else if speaks {
+        agent_is_back(call, true);
     }
 }
 
+/// Gives the call back to its operator after a transfer that failed. Returns false if it has none.
+pub fn operator_goes_on(call: &mut State, overdue: bool) -> bool {
+    let Some(operator) = &mut call.operator else {
+        return false;
+    };
+    operator.overdue |= overdue;
+    call.phase = Phase::Operator { leaving: false };
+    true
+}
+
+/// Gives the call back to the agent, since all that the operator said is known.
+pub fn operator_silent(call: &mut State) {
+    if operator_leaves(call) {
+        agent_is_back(call, false);
+    }
+}
+
+/// Notes that the call goes on without its operator, if it has one. Returns whether the call's time was up
+/// meanwhile.
+pub fn operator_gone(call: &mut State, reason: &str) -> bool {
+    if name(call).is_some() {
+        record_left(call, reason);
+        call.fx.push(Effect::UnseatOperator);
+    }
+    call.operator.take().is_some_and(|operator| operator.overdue)
+}
+
+/// Notes that the call's time is up. The operator may finish.
+pub fn overdue_for_operator(call: &mut State) {
+    if let Some(operator) = &mut call.operator {
+        operator.overdue = true;
+    }
+}
+
+fn record_left(call: &mut State, reason: &str) {
+    call.fx.push(left(name(call), reason, call.elapsed_ms(call.now_ms)));
+}
+
+fn agent_is_back(call: &mut State, lost: bool) {
+    let overdue = call.operator.take().is_some_and(|operator| operator.overdue);
+    call.phase = Phase::Speaking;
+    call.reply.protected = false;
+    talk::new_turn(call);
+    if overdue {
+        ending::time_is_up(call);
+    } else if let Some(why) = call.leg.deaf.take() {
+        ending::give_up(call, &why);
+    } else if lost {
+        say_back_with_you(call);
+    } else if call.user.speaking && !disclosing::must_disclose(call) {
+        talk::listen(call);
+    } else {
+        walking::answer_words(call);
+    }
+}
+
+/// Says that the operator's connection was lost. The model is asked once this was heard.
+pub fn say_back_with_you(call: &mut State) {
+    call.user.unanswered = true;
+    let words = call.rules.phrases.back_with_you;
+    speech::say_all(call, words, false);
+}
+
 /// Returns the record of an operator's end.
-pub(super) fn left(by: Option<&str>, reason: &str, at_ms: i64) -> Effect {
+pub fn left(by: Option<&str>, reason: &str, at_ms: i64) -> Effect {
     event_fact(OPERATOR_LEFT, at_ms, &json!({ "by": by, "reason": reason }))
 }
 
 /// Returns the name of the operator who had the call after these events.
-pub(super) fn operator_after(events: &[EventFact]) -> Option<String> {
+pub fn operator_after(events: &[EventFact]) -> Option<String> {
     let mut told = events.iter().rev();
     let last = told.find(|event| [OPERATOR_JOINED, OPERATOR_LEFT].contains(&event.name.as_str()))?;
     let detail: Value = serde_json::from_str(&last.detail).unwrap_or_default();

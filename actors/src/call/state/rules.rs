@@ -4,14 +4,16 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde_json::Value;
 
-use super::{filler::BYTE_MS, workflow::GraphRules};
+use super::floor::filler::BYTE_MS;
 use crate::call::{Speculation, introduction::introduction};
 use domain::{
     agent::{Agent, Successor, UsableTransfer},
+    id::AgentId,
     phrases::Phrases,
     pieces::{Directions, spoken},
     ports::{carrier::CarrierAbilities, synthesizer::Likely},
     template::{self, CALL_DURATION, Place},
+    workflow::Graph,
 };
 
 /// Rules of one call.
@@ -87,6 +89,19 @@ pub struct Rules {
     pub graph: Option<GraphRules>,
     /// Time for which the outcome of a lost dial may stay unknown.
     pub settle_ms: u64,
+}
+
+/// Graph of an agent, and what a walk through it needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GraphRules {
+    /// The graph.
+    pub graph: Arc<Graph>,
+    /// Id of the agent.
+    pub agent: AgentId,
+    /// Values of the placeholders.
+    pub known: Arc<BTreeMap<String, String>>,
+    /// Whether conditions are judged by the words that were said, because no model can be asked.
+    pub by_words: bool,
 }
 
 /// Silence in milliseconds that ends a call held in text.
@@ -203,19 +218,30 @@ impl Rules {
         u64::try_from(seconds).unwrap_or(0).max(1).saturating_mul(1000)
     }
 
+    /// Returns texts that the agent will probably say, the soonest first.
+    pub fn likely_said(&self) -> Vec<Likely> {
+        let likely = |text: String, fixed: bool| Likely { text, fixed };
+        let greeting = self.greeting.iter();
+        let greeting = greeting.map(|text| likely(text.clone(), self.greeting_fixed));
+        let own = self.phrases.fillers.iter().map(|filler| format!("{filler} "));
+        let own = own.chain([self.phrases.pardon.to_owned()]);
+        let first = self.disclosure.iter().cloned().chain(greeting);
+        first.chain(own.map(|text| likely(text, true))).collect()
+    }
+
     /// Returns whether the model may end the call for the reason in `arguments`. Without the tool, it may for
     /// an opt-out that takes effect.
-    pub(super) fn may_end(&self, arguments: &Value) -> bool {
+    pub fn may_end(&self, arguments: &Value) -> bool {
         self.end_call || self.honours_opt_out(arguments)
     }
 
     /// Returns whether the `arguments` of `endCall` tell of an opt-out that takes effect.
-    pub(super) fn honours_opt_out(&self, arguments: &Value) -> bool {
+    pub fn honours_opt_out(&self, arguments: &Value) -> bool {
         self.smart_opt_out && arguments["reason"] == "opt_out"
     }
 
     /// Returns whether the words said with a tool are protected.
-    pub(super) fn protects(&self, tool: &str) -> bool {
+    pub fn protects(&self, tool: &str) -> bool {
         match tool {
             "endCall" => self.end_call_protected,
             "languageDetection" => self.language_protected,
@@ -227,7 +253,7 @@ impl Rules {
     }
 
     /// Returns the time before the limit at which the closing sentence begins, in milliseconds.
-    pub(super) fn closing_lead_ms(&self) -> u64 {
+    pub fn closing_lead_ms(&self) -> u64 {
         (self.max_duration_ms / 4).min(5_000)
     }
 }

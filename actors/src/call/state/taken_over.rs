@@ -3,17 +3,12 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    CallTimer, Commands, Effect, EndReason, Leg, Phase, Rules, State,
-    disclosing::Disclosing,
-    ending::GOODBYE_MS,
-    lost::{MediaWishes, Resume},
-    operator::{left, operator_after},
-    opt_out::OptOut,
-    outside_tools::{OutsideTools, former_runs},
-    who_answered::Machine,
+use crate::call::state::{
+    Answerer, Commands, Effect, Handovers, Leg, Machine, MediaWishes, OutsideTools, Phase, Resume, Rules, State,
+    disclosing, disclosing::Disclosing, ending, ending::GOODBYE_MS, filler, operator, operator::left,
+    operator::operator_after, opt_out::OptOut, speech, talk, tools::former_runs, transfer, walking,
 };
-use crate::call::history::History;
+use crate::call::{CallTimer, EndReason, history::History};
 use domain::{
     opt_out::{self, Wish},
     phrases::asks_about_opt_out,
@@ -29,7 +24,7 @@ const MEDIA_WITHIN_MS: u64 = 20_000;
 
 /// First words of the agent after the takeover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opening {
+pub enum Opening {
     /// The greeting, since nobody has said anything.
     Greeting,
     /// The question whether the user is still there.
@@ -224,7 +219,7 @@ impl State {
         state.tools = OutsideTools::inherited(&call.events);
         state.media_wishes = MediaWishes::after(count(&call.events, TAKEN_OVER));
         state.handed_on = count(&call.events, "transfer");
-        state.handovers = count(&call.events, "agent_transfer");
+        state.handovers = Handovers::after(count(&call.events, "agent_transfer"));
         state.commands = Commands::inherited(&call.events);
         state.disclosing = Disclosing::inherited(&call.events);
         state.lost_ms = elapsed_ms;
@@ -232,14 +227,13 @@ impl State {
         let answered = verdicts.fold(Answered::default(), Answered::told);
         let message = state.rules.voicemail_message.as_deref();
         let machine = machine(call, answered, message).filter(|_| !state.leg.inbound);
-        state.carrier_said = answered.carrier_said;
-        state.voicemail = matches!(machine, Some(Machine::Beep | Machine::Message { .. }));
+        state.answerer = Answerer::inherited(machine, answered.carrier_said);
         let until_close_ms = state.rules.max_duration_ms - state.rules.closing_lead_ms();
         state.fx = vec![
             Effect::SetTimer(CallTimer::EndReport, MEDIA_WITHIN_MS),
             Effect::SetTimer(CallTimer::MaxDuration, until_close_ms.saturating_sub(elapsed_ms).max(1)),
         ];
-        state.resume_walk(&call.events, &call.turns);
+        walking::resume_walk(&mut state, &call.events, &call.turns);
         if was_handed_on(&call.events) {
             // Recovery must not assume that the caller is talking with somebody else.
             let detail = json!({ "reason": "the caller came back" });
@@ -265,46 +259,46 @@ impl State {
         let effects = std::mem::take(&mut state.fx);
         (state, effects)
     }
+}
 
-    /// Continues the call once the media is here, with a short remark that the line was gone.
-    pub(super) fn go_on_as_heir(&mut self, opening: Opening) {
-        let lost_you = self.rules.phrases.lost_you;
-        let opening = match opening {
-            // A question would be talked over.
-            Opening::SameQuestion | Opening::AreYouThere if self.acts_next() => Opening::Answer,
-            opening => opening,
-        };
-        match opening {
-            Opening::Answer | Opening::SameQuestion | Opening::AreYouThere if self.must_disclose() => {
-                // The agent has said nothing else.
-                self.user.unanswered = opening == Opening::Answer;
-                return self.greet();
-            }
-            Opening::Greeting => return self.greet(),
-            Opening::OptedOut => {
-                let goodbye = self.rules.phrases.opted_out;
-                return self.say_goodbye(goodbye, EndReason::Completed, GOODBYE_MS);
-            }
-            Opening::NobodyThere => return self.go_on_after_transfer(false),
-            Opening::Answer => {
-                self.phase = Phase::Thinking;
-                self.say_before_reply(lost_you);
-                return self.answer_words();
-            }
-            Opening::OperatorGone | Opening::OptOutQuestion | Opening::SameQuestion | Opening::AreYouThere => {}
+/// Continues the call once the media is here, with a short remark that the line was gone.
+pub fn go_on_as_heir(call: &mut State, opening: Opening) {
+    let lost_you = call.rules.phrases.lost_you;
+    let opening = match opening {
+        // A question would be talked over.
+        Opening::SameQuestion | Opening::AreYouThere if walking::acts_next(call) => Opening::Answer,
+        opening => opening,
+    };
+    match opening {
+        Opening::Answer | Opening::SameQuestion | Opening::AreYouThere if disclosing::must_disclose(call) => {
+            // The agent has said nothing else.
+            call.user.unanswered = opening == Opening::Answer;
+            return talk::greet(call);
         }
-        self.phase = Phase::Speaking;
-        self.reply.protected = false;
-        if opening == Opening::OperatorGone {
-            return self.say_back_with_you();
+        Opening::Greeting => return talk::greet(call),
+        Opening::OptedOut => {
+            let goodbye = call.rules.phrases.opted_out;
+            return ending::say_goodbye(call, goodbye, EndReason::Completed, GOODBYE_MS);
         }
-        if opening == Opening::OptOutQuestion {
-            self.user.opt_out = OptOut::Asked;
-            let words = format!("{lost_you} {}", self.rules.phrases.opt_out_meant);
-            return self.say_all(&words, false);
+        Opening::NobodyThere => return transfer::go_on_after_transfer(call, false),
+        Opening::Answer => {
+            call.phase = Phase::Thinking;
+            filler::say_before_reply(call, lost_you);
+            return walking::answer_words(call);
         }
-        let question = open_question(&self.history).map(|question| format!("{lost_you} {question}"));
-        let words = question.unwrap_or_else(|| self.rules.phrases.cut_off.to_owned());
-        self.say_all(&words, false);
+        Opening::OperatorGone | Opening::OptOutQuestion | Opening::SameQuestion | Opening::AreYouThere => {}
     }
+    call.phase = Phase::Speaking;
+    call.reply.protected = false;
+    if opening == Opening::OperatorGone {
+        return operator::say_back_with_you(call);
+    }
+    if opening == Opening::OptOutQuestion {
+        call.user.opt_out = OptOut::Asked;
+        let words = format!("{lost_you} {}", call.rules.phrases.opt_out_meant);
+        return speech::say_all(call, &words, false);
+    }
+    let question = open_question(&call.history).map(|question| format!("{lost_you} {question}"));
+    let words = question.unwrap_or_else(|| call.rules.phrases.cut_off.to_owned());
+    speech::say_all(call, &words, false);
 }

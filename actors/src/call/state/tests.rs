@@ -27,13 +27,13 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    audio_stream::{Say, StreamEvent},
+    audio_stream::{Say, SpeechId, StreamEvent},
     call::outcome::Ending,
 };
 use domain::{
     agent::Agent,
     ports::{
-        carrier::{CallProgress, DialError, EndCause},
+        carrier::{CallProgress, DialError, EndCause, MachineVerdict},
         language_model::{LanguageError, ReplyEvent},
         synthesizer::SpeechError,
     },

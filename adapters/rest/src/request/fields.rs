@@ -140,7 +140,6 @@ mod tests {
         );
     }
 
-
     #[test]
     fn a_close_name_is_offered_and_a_distant_one_is_not() {
         assert_eq!(

@@ -124,13 +124,7 @@ async fn create(
     })
 }
 
-async fn update(
-    work: Work<'_>,
-    account: AccountId,
-    id: ToolId,
-    version: i64,
-    new: HttpTool,
-) -> StoreResult<ToolRow> {
+async fn update(work: Work<'_>, account: AccountId, id: ToolId, version: i64, new: HttpTool) -> StoreResult<ToolRow> {
     let update = composed(format!(
         "UPDATE tools SET name = $1, description = $2, parameters = $3, url = $4, method = $5, timeout_ms = $6, \
          updated_at = $7, version = version + 1 WHERE id = $8 AND account = $9 AND version = $10 RETURNING {COLUMNS}"

@@ -1,7 +1,7 @@
 //! Hand-over to another agent and changes of language in mid-call, and the protection of speech around every tool.
 
 use super::{midcall::*, *};
-use crate::call::{Speculation, state::opt_out::OptOut};
+use crate::call::{Speculation, state::floor::opt_out::OptOut};
 use domain::{
     agent::Successor,
     id::AgentId,
@@ -127,7 +127,10 @@ fn no_other_agent_is_reached() {
             with_agents(CallPhase::Thinking),
             [(hands_over(&named), 2_000), (Event::Reply(None), 2_010)],
         );
-        assert!(looked_up(&effects).is_empty() && state.taking_over.is_none(), "{named}");
+        assert!(
+            looked_up(&effects).is_empty() && !state.handovers.is_changing(),
+            "{named}"
+        );
         assert!(last_result(&state)["error"].is_string(), "{named}");
     }
     let (state, _) = run(at(CallPhase::Thinking), [(hands_over(&json!(0)), 2_000)]);

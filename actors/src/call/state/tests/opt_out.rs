@@ -90,6 +90,6 @@ fn keys_say_no_words() {
         final_ms: None,
     };
     let mut state = opting(CallPhase::Listening);
-    state.utterance(&typed, true);
+    talk::on_utterance(&mut state, &typed, true);
     assert_eq!(written(&state.fx), 0);
 }

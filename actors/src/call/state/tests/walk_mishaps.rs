@@ -16,7 +16,7 @@ use domain::{
         language_model::Speaker,
         store::{TOOL, TOOL_BEGUN, WORKFLOW_HOP},
     },
-    workflow::Choice,
+    workflow::{Choice, HandOver},
 };
 
 const HELLO: (Speaker, &str) = (Speaker::Agent, "Hello.");
@@ -185,7 +185,14 @@ fn a_hand_over_keeps_the_walk_for_a_new_owner_and_one_that_failed_leaves_it() {
         .map(|(name, detail)| (name.as_str(), detail.clone()))
         .collect();
     let (state, _) = State::taken_over(graph_rules(true), id(1), &left(&[HELLO, user], &told));
-    let walk = json!(state.walking.as_ref().unwrap().walk);
+    let back = HandOver {
+        agent: state.graph().unwrap().agent,
+        entry: None,
+        delay_ms: 0,
+        message: None,
+        greets: false,
+    };
+    let walk = json!(state.walking.as_ref().unwrap().handed_to(&back));
     assert_eq!(walk["agents"].as_array().map(Vec::len), Some(2), "{walk}");
     assert_eq!(state.node(), None);
     known.push(("agent_transfer_failed".to_owned(), json!({})));

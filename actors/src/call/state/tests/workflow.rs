@@ -185,9 +185,9 @@ proptest! {
             let (next, effects) = state.apply(event.clone(), 2_000 + n as u64 * 100);
             state = next;
             let awaits = state.reply.open
-                || state.is_walking()
+                || walking::is_walking(&state)
                 || state.runs_tool()
-                || state.taking_over.is_some();
+                || state.handovers.is_changing();
             prop_assert!(state.phase != Phase::Thinking || awaits, "nothing is awaited after {event:?}");
             all.extend(effects);
         }
