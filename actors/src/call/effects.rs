@@ -128,7 +128,7 @@ impl EffectHandler {
             another_agent::speak(&mut handler, &code);
         }
         workflow::resume_node(&mut handler);
-        workflow::graph_not_used(&mut handler, &graph_not_used);
+        workflow::graph_not_used(&handler, &graph_not_used);
         handler.perform(effects).await;
         if handler.plan.is_text {
             // No carrier opens a socket.
