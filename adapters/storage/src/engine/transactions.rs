@@ -264,7 +264,7 @@ impl Transactions {
                 return Ok(CommitStatus::AnotherHistory);
             }
             let query = sqlx::query("SELECT pg_xact_status(CAST(CAST($1 AS TEXT) AS xid8)) AS status");
-            let row = query.bind(written.id.clone()).one(&mut *conn).await?;
+            let row = query.bind(written.id.clone()).one(&mut conn).await?;
             Ok(CommitStatus::Known(row.maybe_text("status")?))
         };
         timeout(ANSWERS_WITHIN, asked).await.unwrap_or_else(|_| Err(late()))

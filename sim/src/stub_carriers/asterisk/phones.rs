@@ -46,7 +46,7 @@ pub(super) async fn call_in(stub: &Arc<Asterisk>, from: &str, to: &str) -> Strin
     let id = format!("1700000000.{}", Uuid::new_v4().as_u128() % 1_000_000);
     let channel = stub.make(Beginning {
         id: id.clone(),
-        name: format!("PJSIP/{}-{id}", TRUNK),
+        name: format!("PJSIP/{TRUNK}-{id}"),
         caller: from.to_owned(),
         exten: to.to_owned(),
         app: stub.app(),
