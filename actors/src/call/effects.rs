@@ -1,5 +1,5 @@
 //! Performs a call's effects: starts tasks, sets timers, writes to the store, and informs the line pool and
-//! the journal.
+//! the journal. Each part's fields are private to it and to the modules below.
 
 mod audio;
 mod carrier;

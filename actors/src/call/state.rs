@@ -3,7 +3,7 @@
 //! `Scheduled → Dialing → Ringing → PickedUp → (Greeting) → Listening ⇄ Thinking ⇄ Speaking → (Machine) →
 //! Closing → HangingUp → Ended`. Facts are monotone: a late or repeated one changes nothing, so no event is
 //! an error.
-//! All steps see the phase, the leg, the user's turn and the reply. The other parts keep their fields to themselves.
+//! All steps see the phase, the leg, the user's turn, the reply and the speech. Most other parts have private fields.
 
 mod another_agent;
 mod answerer;
@@ -212,7 +212,7 @@ impl State {
             Event::OperatorLeft(left) => operator::operator_left(call, left),
             Event::HangUp => ending::hang_up(call),
             Event::End => {
-                call.end.unwanted();
+                call.end.note_unwanted();
                 ending::hang_up(call);
             }
         }

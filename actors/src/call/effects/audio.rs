@@ -12,7 +12,7 @@ use crate::call::{CallMessage, Event, OperateRefusal, OperatorLeft, OperatorLine
 use crate::supervision::Reports;
 use domain::{ports::media_leg::MediaLeg, time::Timestamp};
 
-/// The present stream, and who hears it. Only this module and those below see the fields.
+/// The present stream, and who hears it.
 pub struct AudioSide {
     /// The media leg that was accepted last.
     offered: Option<MediaLeg>,

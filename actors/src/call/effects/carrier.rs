@@ -11,7 +11,7 @@ use tokio::{
 
 use domain::{dial_token::DialToken, phone_number::PhoneNumber, time::Timestamp};
 
-/// What is known of the leg, and the requests about it that run. Only this module and those below see the fields.
+/// What is known of the leg, and the requests about it that run.
 pub struct CarrierSide {
     token: Option<DialToken>,
     /// Our number on the line: the caller ID from the permit, or the number that was called.

@@ -15,7 +15,7 @@ use self::{another_agent::Found, outside_tools::OutsideTools, workflow::Graphs};
 use crate::call::knowledge::CallKnowledge;
 use domain::{agent::Agent, knowledge::Excerpt, ports::tool_runner::ToolOffer};
 
-/// The reply in progress, and what it is made with. Only this module and those below see the fields.
+/// The reply in progress, and what it is made with.
 pub struct ModelSide {
     tools: OutsideTools,
     /// The agent the call began with. Its rules also bind the agents that take the call over.

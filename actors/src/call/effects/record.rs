@@ -17,7 +17,7 @@ use domain::{
     retry::CallBackWish,
 };
 
-/// What was written, and what the outcome will contain. Only this module and those below see the fields.
+/// What was written, and what the outcome will contain.
 pub struct RecordSide {
     /// Tokens that were told with the turns so far.
     told_tokens: Tokens,

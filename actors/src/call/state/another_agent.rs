@@ -42,6 +42,7 @@ pub struct Handovers {
 }
 
 impl Handovers {
+    /// Creates the state of a call that was handed over `count` times.
     pub fn after(count: u32) -> Self {
         Self {
             count,
@@ -53,6 +54,7 @@ impl Handovers {
         self.count >= MOST_HANDOVERS
     }
 
+    /// Returns whether another agent is being looked up.
     pub fn is_changing(&self) -> bool {
         self.in_progress.is_some()
     }

@@ -55,6 +55,7 @@ impl Commands {
         &self.notes
     }
 
+    /// Notes that the model is asked for the agent's turn with the notes so far.
     pub fn told(&mut self) {
         self.told = self.notes.len();
     }

@@ -54,17 +54,18 @@ pub struct CallEnd {
 }
 
 impl CallEnd {
-    pub fn by(&mut self, by: By, why: Option<&'static str>) {
+    /// Notes the side that ends the call; the first counts.
+    pub fn note_end_by(&mut self, by: By, why: Option<&'static str>) {
         self.ended_by.get_or_insert((by, why));
     }
 
     /// Notes that the other person talks with somebody else now, whatever was to end the call before.
-    pub fn transferred(&mut self) {
+    pub fn note_transferred(&mut self) {
         self.transferred = true;
         self.ended_by = Some((By::Transfer, None));
     }
 
-    pub fn unwanted(&mut self) {
+    pub fn note_unwanted(&mut self) {
         self.unwanted = true;
     }
 }
@@ -158,7 +159,7 @@ pub fn deaf(call: &mut State, why: String) {
 /// Apologises and ends the call, because a part of the agent is broken for good.
 pub fn give_up(call: &mut State, why: &str) {
     if talk::in_conversation(call) {
-        call.end.by(By::Fault, None);
+        call.end.note_end_by(By::Fault, None);
         let words = call.rules.phrases.broken;
         say_goodbye(call, words, EndReason::agent(why), GOODBYE_MS);
     }
@@ -166,7 +167,7 @@ pub fn give_up(call: &mut State, why: &str) {
 
 /// Handles the request to end the call.
 pub fn hang_up(call: &mut State) {
-    call.end.by(By::Request, None);
+    call.end.note_end_by(By::Request, None);
     match &mut call.phase {
         Phase::Scheduled { hang_up } | Phase::Dialing { hang_up } => *hang_up = true,
         Phase::Unknown | Phase::Ringing => end(call, EndReason::Cancelled),
@@ -189,7 +190,7 @@ pub fn time_is_up(call: &mut State) {
     let lead_ms = call.rules.closing_lead_ms();
     match call.phase {
         Phase::Greeting | Phase::Listening | Phase::Thinking | Phase::Speaking => {
-            call.end.by(By::Agent, Some("max_duration"));
+            call.end.note_end_by(By::Agent, Some("max_duration"));
             let words = call.rules.phrases.time_is_up;
             say_goodbye(call, words, EndReason::Completed, lead_ms);
         }
@@ -221,7 +222,7 @@ pub fn closing_time_over(call: &mut State) {
         | Phase::Speaking
         | Phase::Machine(_)
         | Phase::Lost(_) => {
-            call.end.by(By::Agent, Some("max_duration"));
+            call.end.note_end_by(By::Agent, Some("max_duration"));
             end(call, EndReason::Completed);
         }
         Phase::Transferring(_) => transfer::overdue_in_transfer(call),
@@ -244,7 +245,7 @@ pub fn media_closed(call: &mut State, clean: bool) {
             Phase::HangingUp { .. } | Phase::Transferring(_) | Phase::Lost(_)
         )
     {
-        call.end.by(By::User, None);
+        call.end.note_end_by(By::User, None);
     }
     match call.phase.clone() {
         Phase::HangingUp { reason } => {

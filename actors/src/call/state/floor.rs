@@ -1,4 +1,4 @@
-//! The floor: the user's turn, and the agent's reply.
+//! Who may speak: the user's turn, and the agent's reply.
 
 pub mod disclosing;
 pub mod filler;

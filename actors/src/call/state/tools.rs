@@ -112,6 +112,7 @@ impl OutsideTools {
         !self.running.is_empty()
     }
 
+    /// Notes that the model is asked with all results so far.
     pub fn told(&mut self) {
         self.news = false;
     }

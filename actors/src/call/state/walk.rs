@@ -1,4 +1,5 @@
-//! The walk of a call through the conversation graph of its agent.
+//! The walk of a call through the conversation graph of its agent: `walking` gives it its inputs, `node_steps` carries
+//! out what it returns, `router` asks the model.
 
 pub mod node_steps;
 pub mod router;

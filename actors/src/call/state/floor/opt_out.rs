@@ -73,7 +73,7 @@ fn opts_out(call: &mut State, utterance: &Utterance) -> bool {
     call.fx.push(Effect::WriteOptOut);
     if talks {
         keep_wish(call, utterance);
-        call.end.by(By::Agent, Some("opted_out"));
+        call.end.note_end_by(By::Agent, Some("opted_out"));
         call.stop_timer(CallTimer::PickUp);
         let words = call.rules.phrases.opted_out;
         ending::say_goodbye(call, words, EndReason::Completed, GOODBYE_MS);

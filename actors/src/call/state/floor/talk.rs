@@ -435,7 +435,7 @@ pub fn turn_over(call: &mut State) {
     if let Some(pending) = call.reply.transfer.take() {
         transfer::hand_on(call, pending.wanted);
     } else if std::mem::take(&mut call.reply.end_call) {
-        call.end.by(By::Agent, Some("end_call"));
+        call.end.note_end_by(By::Agent, Some("end_call"));
         ending::end(call, EndReason::Completed);
     } else if let Some(wanted) = call.reply.another.take() {
         another_agent::hand_over(call, wanted);
@@ -481,7 +481,7 @@ pub fn turn_timeout(call: &mut State) {
 
 pub fn silence_timeout(call: &mut State) {
     if call.phase == Phase::Listening && !voice_holds(call, CallTimer::Silence) {
-        call.end.by(By::Agent, Some("silence"));
+        call.end.note_end_by(By::Agent, Some("silence"));
         ending::end(call, EndReason::Completed);
     }
 }

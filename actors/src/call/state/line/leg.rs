@@ -223,7 +223,7 @@ fn answered(call: &mut State) {
 
 fn leg_ended(call: &mut State, cause: &EndCause) {
     call.leg.over = true;
-    call.end.by(By::User, None);
+    call.end.note_end_by(By::User, None);
     match call.phase.clone() {
         Phase::Transferring(hand_over) => transfer::leg_ended_in_transfer(call, hand_over),
         Phase::Dialing { hang_up: true } => ending::end(call, EndReason::Cancelled),

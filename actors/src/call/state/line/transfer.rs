@@ -357,7 +357,7 @@ pub fn overdue_in_transfer(call: &mut State) {
 }
 
 fn transferred(call: &mut State) {
-    call.end.transferred();
+    call.end.note_transferred();
     // The caller talks with somebody else, so we must not hang up the leg.
     call.leg.over = true;
     call.fx.extend(STOPS);
