@@ -30,9 +30,14 @@ pub fn schemas_of<T: ToSchema + 'static>() -> Arc<Schemas> {
     {
         return Arc::clone(schemas);
     }
-    let mut named = BTreeMap::new();
-    collect::<T>(&mut named);
-    let root = flat(&named[&*T::name()], &named);
+    let mut declared = BTreeMap::new();
+    collect::<T>(&mut declared);
+    // Flat, so that it is not done for each item of a list.
+    let flattened = declared
+        .iter()
+        .map(|(name, schema)| (name.clone(), flat(schema, &declared)));
+    let named: BTreeMap<String, Value> = flattened.collect();
+    let root = named[&*T::name()].clone();
     let schemas = Arc::new(Schemas { root, named });
     if let Ok(mut known) = KNOWN.write() {
         known.insert(id, Arc::clone(&schemas));

@@ -175,6 +175,7 @@ fn read(body: &Map<String, Value>, settings: &AccountSettings) -> ApiResult<(sto
     body.explain_unknown("; put it into `dynamicVariables`");
     body.parse("phoneNumber", |text| contact_fields::phone_number(settings, text));
     choices::check_variables(&mut body);
+    body.recode("overrides.", "required", "invalid");
     let body = body.end()?;
     let new = store::NewCall {
         agent: body.agent_id,

@@ -229,6 +229,7 @@ fn read(body: &Map<String, Value>, settings: &AccountSettings) -> ApiResult<NewI
         body.parse(number, |text| contact_fields::phone_number(settings, text));
     }
     choices::check_variables(&mut body);
+    body.recode("overrides.", "required", "invalid");
     body.end()
 }
 
