@@ -193,7 +193,7 @@ async fn a_missing_setting_and_a_wrong_value_refuse_the_call() {
     let answer = world.client.post("/public/v1/calls/inbound", refused).await.expect(400);
     assert_eq!(
         answer.fields(),
-        [("overrides.llm", "invalid"), ("overrides.voice", "unknown_field")]
+        [("overrides.voice", "unknown_field"), ("overrides.llm", "invalid")]
     );
 }
 
